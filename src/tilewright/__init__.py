@@ -1,7 +1,6 @@
 """Tilewright: chains of tensor operators become native kernels whose loop order, tiles and fusion are calculated.
 
-The public names. `jit` is imported with the package, all that a call of a compiled kernel needs with it; other names, the planner
-and the code generator are imported when they are first used. See `tilewright.jit`.
+The public names; each is imported when it is first used, the planner and the code generator when they are. See `tilewright.jit`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from tilewright import errors
 if TYPE_CHECKING:
     from tilewright.api.config import show_config as show_config
     from tilewright.api.jit import Jitted as Jitted
+    from tilewright.api.jit import jit as jit
     from tilewright.api.kernel import Kernel as Kernel
     from tilewright.api.kernel import Lowered as Lowered
     from tilewright.api.spec import Dim as Dim
@@ -76,6 +76,3 @@ def _missing(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME_OF])
-
-
-from tilewright.api.jit import jit as jit  # noqa: E402  # the modules behind it find their siblings through __getattr__

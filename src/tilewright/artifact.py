@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 from tilewright.entry_point import EntryPoint, Signature
 from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
 from tilewright.graph.positions import NamedLookup
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 
 CONTEXT_DECLARATION = """\
 struct tw_blocks {

@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
-
-import platformdirs
 
 from tilewright.errors import TilewrightError
 
@@ -73,8 +71,16 @@ def _isa(text: str) -> str:
     return text
 
 
+def _user_cache_dir() -> Path:
+    import platformdirs  # 10 ms
+
+    return Path(platformdirs.user_cache_dir("tilewright"))
+
+
 def _knob(default: Any, variable: str, parse: Any, meaning: str) -> Any:
-    return field(default=default, metadata={"variable": variable, "parse": parse, "meaning": meaning})
+    """A field with this default, or one that this function gives."""
+    metadata = {"variable": variable, "parse": parse, "meaning": meaning}
+    return field(default_factory=default, metadata=metadata) if callable(default) else field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ class Settings:
     """The value of every knob. The metadata of a field names its environment variable and says what it means."""
 
     cache_dir: Path = _knob(
-        Path(platformdirs.user_cache_dir("tilewright")),
+        _user_cache_dir,
         "TILEWRIGHT_CACHE_DIR",
         Path,
         "where compiled kernels and calibrations are kept",
@@ -169,7 +175,7 @@ def _value(knob: Field[Any], environment: Mapping[str, str]) -> Any:
     variable = knob.metadata["variable"]
     text = environment.get(variable)
     if not text:
-        return knob.default
+        return knob.default if knob.default_factory is MISSING else knob.default_factory()
     try:
         return knob.metadata["parse"](text)
     except ValueError as problem:

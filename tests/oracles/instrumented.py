@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tilewright import compiler
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c.program import ENTRY_POINT
 from tilewright.runtime import artifacts

@@ -9,7 +9,8 @@ from tests.support import operators
 from tests.support.operators import graph_of, mapping, softmax
 from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Chain, Extent, Operator
-from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
 from tilewright.plan.chains import Names, make_chain, names_of
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.replay.record import Record, digest
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import toolchain
 
 SECTIONS = (".text", ".rodata", ".data")

@@ -6,7 +6,7 @@ import platform
 
 from tilewright.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.entry_point import Signature, Symbol, TensorSlot
-from tilewright.kernels.contract import KernelSource
+from tilewright.kernel_source import KernelSource
 
 TEXT = (
     CONTEXT_DECLARATION

@@ -17,7 +17,7 @@ import pytest
 from tests.runtime.hand_written import TEXT
 from tilewright import settings
 from tilewright.errors import TilewrightError, ToolchainError
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import flags, toolchain
 from tilewright.runtime.compilation.toolchain import Toolchain
 

@@ -46,12 +46,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import TypeAlias
 
 from tilewright.block.leaf_binding import LeafBinding, MatrixTile
 from tilewright.block.statements import Matrix
 from tilewright.graph.contraction_roles import ContractionRoles
+from tilewright.kernel_source import KernelSource
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
@@ -124,32 +125,6 @@ class OperandRole(StrEnum):
     LEFT = "left"
     RIGHT = "right"
     TARGET = "target"
-
-
-class SourceKind(Enum):
-    """What a kernel is delivered as."""
-
-    C = "c"
-    ASSEMBLY = "assembly"
-    OBJECT = "object"
-
-
-@dataclass(frozen=True, slots=True)
-class KernelSource:
-    """The text (C or assembly) or the bytes (object file) that defines the function: a translation unit of its own.
-
-    C texts in the same vector dialect may also be put into one translation unit.
-    """
-
-    kind: SourceKind
-    content: str | bytes
-    joins: bool = False
-    """Whether it is C whose external functions are weak, so that one object may hold several (`translation_units.joined`)."""
-
-    @property
-    def octets(self) -> bytes:
-        """The content as it stands in a file."""
-        return self.content.encode() if isinstance(self.content, str) else self.content
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from tilewright.graph.exactness import INTEGERS
-from tilewright.kernels.contract import Along, Epilogue, KernelSource, MicroKernel
+from tilewright.kernel_source import KernelSource
+from tilewright.kernels.contract import Along, Epilogue, MicroKernel
 
 NAME = "kernel"
 TEXT = "TW_INLINE tw_vec ending(tw_vec sum) { return sum; }\n"

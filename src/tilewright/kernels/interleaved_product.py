@@ -15,17 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.contract import (
-    ElementTypes,
-    Epilogue,
-    KernelSource,
-    MicroKernel,
-    SourceKind,
-    Variants,
-    matrix_abi,
-    stored_types,
-)
+from tilewright.kernels.contract import ElementTypes, Epilogue, MicroKernel, Variants, matrix_abi, stored_types
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES

@@ -13,7 +13,8 @@ from itertools import product
 from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import FLOAT32, LINE_BYTES, Along, Epilogue, KernelSource, MicroKernel
+from tilewright.kernel_source import KernelSource
+from tilewright.kernels.contract import FLOAT32, LINE_BYTES, Along, Epilogue, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.helpers import texts

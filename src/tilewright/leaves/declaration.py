@@ -17,7 +17,8 @@ from tilewright.coefficients import Coefficients
 from tilewright.graph.exactness import scalar_type
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
-from tilewright.kernels.contract import KernelSource, MicroKernel
+from tilewright.kernel_source import KernelSource
+from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.saturation import OperandBounds

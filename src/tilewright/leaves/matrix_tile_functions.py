@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tilewright.block.statements import MatrixTiles
-from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
+from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.contract import PREFETCH_ARGUMENTS, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.leaves.declaration import CFile, Functions
 from tilewright.leaves.matrix_tile_epilogues import kernel_epilogue

@@ -25,7 +25,8 @@ from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import function, indent
 from tilewright.graph.contraction_roles import outer_reductions
-from tilewright.kernels.contract import LINE_BYTES, KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
+from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.contract import LINE_BYTES, MicroKernel, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.translation_units import WEAK

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tilewright.interpreter_settings import short_turns
-from tilewright.kernels.contract import KernelSource
+from tilewright.kernel_source import KernelSource
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import native, workers
 from tilewright.runtime.compilation import toolchain

@@ -25,7 +25,7 @@ def as_array(x: object) -> Array:
     'float32'
     """
     if isinstance(x, np.ndarray):
-        if isinstance(x, np.ma.MaskedArray):
+        if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):  # numpy.ma takes 10 ms to import
             why = "kernels compute every element"
             raise DTypeError("a masked array cannot be passed", why=why, hint="pass x.filled(value), or the mask as an array")
         return x

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -27,7 +28,6 @@ from tilewright.errors import CacheError, InternalError
 from tilewright.graph import data_format
 from tilewright.graph.constant_recipe import Recipe
 from tilewright.graph.types import Graph
-from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
@@ -76,8 +76,14 @@ def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> Plannin
     knobs = settings.current()
     if _ignored.get() or knobs.log or knobs.dump_dir is not None:
         return None
-    common = _described(machine) + sources() + "flushing" * precision.flushes + registry.digest()
+    common = _described(machine) + sources() + "flushing" * precision.flushes + _registered()
     return PlanningStore(kernel_cache.default(), common)
+
+
+def _registered() -> str:
+    """A digest of the micro kernels of others. Who has registered or removed any has imported the registry: nobody else need."""
+    registry = sys.modules.get("tilewright.kernels.registry")
+    return registry.digest() if registry is not None else ""
 
 
 def remembered(

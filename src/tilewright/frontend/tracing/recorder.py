@@ -57,7 +57,7 @@ class Recorder(Builder):
 
     def constant(self, array: Any, name: str = "constant") -> Tensor:
         """The tensor of an array's present contents, which are copied if they can change; equal contents give the same tensor."""
-        if isinstance(array, np.ma.MaskedArray):
+        if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
             raise DTypeError("a masked array cannot be a constant", where=user_location(), hint="use its filled(value)")
         is_fixed = isinstance(array, np.ndarray) and array.flags.c_contiguous and not can_change(array)
         value = array if is_fixed else np.array(array, order="C")

@@ -26,7 +26,6 @@ from tilewright.graph.builders.elementwise import body_of, elementwise
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.expressions.scalar_functions import COMPARISONS, FUNCTIONS
-from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import SymbolicExtent, Tensor
 
 
@@ -241,6 +240,8 @@ def recorded(name: str, record: Callable[..., Tensor], operands: Sequence[Any]) 
     arrays = {f"x{number}": np.asarray(operand) for number, operand in enumerate(operands) if operand is not None}
     inputs = {key: builder.input(key, array.shape, array.dtype.name) for key, array in arrays.items()}
     result = record(builder, *(inputs.get(f"x{number}") for number in range(len(operands))))
+    from tilewright.graph.interpreter import evaluate
+
     return evaluate(builder.graph((result.name,)), arrays)[result.name]
 
 

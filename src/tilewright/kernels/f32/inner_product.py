@@ -28,7 +28,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
+from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.contract import DEPTH, MicroKernel, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.tile_ending import function_text, matmul_kernel, switch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT

@@ -20,14 +20,13 @@ from functools import partial
 from typing import TypeAlias
 
 from tilewright.block.statements import Matrix
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import (
     NESTED_LOOPS,
     PREFETCH_ARGUMENTS,
     PREFETCH_PARAMETERS,
     Epilogue,
-    KernelSource,
     MicroKernel,
-    SourceKind,
     Variants,
     matrix_abi,
 )

@@ -16,17 +16,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.contract import (
-    ElementTypes,
-    Epilogue,
-    KernelSource,
-    MicroKernel,
-    SourceKind,
-    Variants,
-    matrix_abi,
-    stored_types,
-)
+from tilewright.kernels.contract import ElementTypes, Epilogue, MicroKernel, Variants, matrix_abi, stored_types
 from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.helpers import filled

@@ -20,7 +20,8 @@ from tilewright.block.statements import Leaf, Statement, Transfer, VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
 from tilewright.errors import InternalError
-from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper, texts

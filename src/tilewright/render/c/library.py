@@ -19,7 +19,7 @@ from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
 from tilewright.graph.types import element_bytes
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import characters

@@ -19,7 +19,8 @@ from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.entry_point import PackedSlot
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
-from tilewright.kernels.contract import KernelSource, MicroKernel
+from tilewright.kernel_source import KernelSource
+from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import by_name, dialect_for

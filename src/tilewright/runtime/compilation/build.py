@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tilewright import progress, settings
 from tilewright.errors import ToolchainError
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.translation_units import joinable, joined
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import workers

@@ -13,7 +13,7 @@ from pathlib import Path
 from tilewright import settings
 from tilewright.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import toolchain as toolchains
 from tilewright.runtime.compilation.toolchain import Remembered, Toolchain
 from tilewright.runtime.loader import Library, is_refused_by_the_directory, load, load_exporting, not_loaded, unload

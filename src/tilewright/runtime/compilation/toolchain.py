@@ -19,17 +19,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tilewright import settings
 from tilewright.errors import ToolchainError
 from tilewright.graph import data_format
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import flags as flag_tables
-from tilewright.runtime.compilation.build import Compilation
 from tilewright.runtime.compilation.processes import Processes, TimeIsUp
 from tilewright.runtime.store.cache import KernelCache
 from tilewright.runtime.store.directories import check_private, write_atomically
 from tilewright.runtime.store.objects import Objects
+
+if TYPE_CHECKING:
+    from tilewright.runtime.compilation.build import Compilation
 
 CANDIDATES = ("cc", "gcc", "clang")
 PROBE_TEXT = '__attribute__((visibility("default"))) long tw_probe(long x) { return x + 1; }\n'
@@ -91,6 +94,8 @@ class Toolchain:
 
     @contextlib.contextmanager
     def _compilation(self, objects: Objects | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:
+        from tilewright.runtime.compilation.build import Compilation  # libraries of the cache need none
+
         try:
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
                 yield Compilation(self.command, self.flags(architecture, features), Path(directory), objects)

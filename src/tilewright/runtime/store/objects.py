@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilewright.kernels.contract import KernelSource, matrix_abi
+from tilewright.kernel_source import KernelSource
 from tilewright.runtime.store.cache import MAGIC, KernelCache
 
 SUFFIX = ".o"
@@ -26,6 +26,8 @@ class Objects:
 
     def key(self, source: KernelSource) -> str:
         """A digest of what the object of a source depends on."""
+        from tilewright.kernels.contract import matrix_abi  # who compiles has imported it
+
         parts = (source.kind.value, matrix_abi("kernel"), *self.compiler)
         return hashlib.sha256(MAGIC + "\0".join(parts).encode() + b"\0" + source.octets).hexdigest()
 

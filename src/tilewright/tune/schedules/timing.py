@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.artifact import Artifact
 from tilewright.backends import backend
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.library import emit_file
 from tilewright.render.c.program import c_file, lower_program
