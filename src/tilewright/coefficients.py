@@ -20,6 +20,7 @@ from tilewright.graph.expressions.scalar import Apply, Scalar, State, is_of_row,
 from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.fit_files import FITTED
 from tilewright.machine.machine import Machine
+from tilewright.price_terms import TERMS
 
 SUFFIX = ".toml"
 
@@ -142,24 +143,6 @@ class Coefficients:
 DEFAULT = Coefficients()
 
 FIELDS = frozenset(field.name for field in fields(Coefficients))
-
-TERMS: Mapping[str, tuple[str, ...]] = {
-    "arithmetic": ("arithmetic",),
-    "functions": (
-        *("pass_cycles_per_vector", "tile_transpose_cycles", "strided_cycles_per_vector", "scattered_line_cycles"),
-        *("row_cycles", "function_cycles_per_vector", "other_function_cycles"),
-    ),
-    "traffic": ("overlapped_traffic", "visible_l1_traffic", "visible_traffic", "visible_later_passes"),
-    "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
-    "tile ends": ("tile_end_cycles",),
-    "block runs": ("block_cycles",),
-    "pages": ("page_cycles", "far_page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
-    "spills": ("spilling",),
-    "combine": ("combining",),
-    "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),
-    "call": ("call_s",),
-}
-"""The terms of the price that can be switched off, and what they are made of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -28,6 +30,26 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(name in text for name in ("bench", "cache", "explain", "knobs", "machine", "--version"))
+
+
+HELP = """
+import sys
+import click
+from tilewright.cli.main import main, tilewright
+def helped(command, *names):
+    assert main([*names, "--help"]) == 0
+    for name in command.list_commands(None) if isinstance(command, click.Group) else ():
+        helped(command.get_command(None, name), *names, name)
+helped(tilewright)
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def test_no_help_loads_what_plans_compiles_or_measures() -> None:
+    """Which takes 0.2 to 0.9 s; a timed test would be flaky."""
+    answer = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
+    assert answer.stdout.count("Usage: tilewright") >= 20
+    assert not {"numpy", "onnx", "torch"} & set(answer.stderr.split())
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["cache", "burn"], ["explain"], ["bench", "chains", "--cases", "G99"]])

@@ -20,7 +20,7 @@ import pytest
 from tilewright.artifact import Artifact
 from tilewright.entry_point import Signature
 from tilewright.errors import ToolchainError
-from tilewright.kernels import KernelSource, SourceKind
+from tilewright.kernels import KernelSource, SourceKind, contract
 from tilewright.runtime.compilation import build as compilation
 from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.compilation.processes import Processes
@@ -103,7 +103,7 @@ def test_whatever_changes_the_code_changes_the_key(other: Callable[[], str]) -> 
 
 def test_the_abi_of_the_contract_changes_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key()
-    monkeypatch.setattr(objects, "matrix_abi", lambda name: f"int {name}(void)")
+    monkeypatch.setattr(contract, "matrix_abi", lambda name: f"int {name}(void)")
     assert key() != before
 
 

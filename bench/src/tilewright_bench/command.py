@@ -1,4 +1,7 @@
-"""`tilewright bench`: how fast the kernels are, beside the libraries that are installed, in one run."""
+"""`tilewright bench`: how fast the kernels are, beside the libraries that are installed, in one run.
+
+What measures is imported when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,24 +21,15 @@ from tilewright.cli.model_feeds import model_shapes
 from tilewright.cli.parameters import choice
 from tilewright.errors import TilewrightError
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
 from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, mlp_shapes
-from tilewright_bench.cases.attention import attention_cases
-from tilewright_bench.cases.chains import chain_cases
-from tilewright_bench.cases.conv_chains import conv_chain_cases
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
-from tilewright_bench.cases.gemm import gemm_cases
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
-from tilewright_bench.cases.mlp import mlp_cases
-from tilewright_bench.cases.model import ModelCase
-from tilewright_bench.conv_chain_report import conv_chain_report
-from tilewright_bench.conv_report import conv_report
+from tilewright_bench.cases.int8_shapes import CASE_NAMES, QUICK_NAMES, TABLE_NAMES
 from tilewright_bench.environment import restart_if_unfair
-from tilewright_bench.int8_report import CASE_NAMES, QUICK_NAMES, TABLES, chosen, int8_report, peer_names
-from tilewright_bench.model_report import model_report
-from tilewright_bench.run import PACKINGS, Benchmark, Settings, measured
-from tilewright_bench.tables.report import Report
-from tilewright_bench.tilewright_contender import conv as contender
+
+if TYPE_CHECKING:
+    from tilewright_bench.run import Settings
+    from tilewright_bench.tables.report import Report
 
 CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
 GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
@@ -98,16 +92,28 @@ def _packings(command: Any) -> Any:
     )
 
 
-def _common(benchmark: Benchmark[Any]) -> Callable[[Any], Any]:
+def _peers(*benchmarks: str) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
+    """A comma-separated list of peers of any of these benchmarks."""
+
+    def parse(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+        if text is None:
+            return None
+        from tilewright_bench.benchmarks import peers_of
+
+        known = tuple(dict.fromkeys(name for benchmark in benchmarks for name in peers_of(benchmark)))
+        return names_of(known)(context, parameter, text)
+
+    return parse
+
+
+def _common(*benchmarks: str) -> Callable[[Any], Any]:
     """The options of every benchmark."""
-    return _with_peers(tuple(benchmark.peers))
-
-
-def _with_peers(peers: tuple[str, ...]) -> Callable[[Any], Any]:
-    """The same, with these peers to choose from."""
     options = (
         click.option(
-            "--peers", callback=names_of(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
+            "--peers",
+            callback=_peers(*benchmarks),
+            metavar="NAME,...",
+            help="By default those installed; a wrong name tells all of them.",
         ),
         click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="For everyone alike."),
         click.option(
@@ -127,7 +133,7 @@ def _with_peers(peers: tuple[str, ...]) -> Callable[[Any], Any]:
     return lambda command: _decorated(command, *options)
 
 
-def _family(benchmark: Benchmark[Any], names: tuple[str, ...]) -> Callable[[Any], Any]:
+def _family(benchmark: str, names: tuple[str, ...]) -> Callable[[Any], Any]:
     """The options of benchmarks that may be measured with odd sizes."""
     options = (
         click.option("--cases", callback=names_of(names), metavar="NAME,...", help=f"By default all: {', '.join(names)}."),
@@ -156,7 +162,7 @@ def bench() -> None:
 @click.option("--softmax", "kind", flag_value="softmax", default="both", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
 @_packings
-@_common(CHAINS)
+@_common("chains")
 def chains(json_file: str | None, **options: Any) -> None:
     """Batch GEMM chains of Chimera's Table IV, plain and with softmax: ms per call, share of the peak, ratio to the best peer."""
     _publish("chains", measured_chains(**options), json_file)
@@ -170,21 +176,21 @@ def chains(json_file: str | None, **options: Any) -> None:
     help=f"Which products; by default all: {', '.join(GEMM_NAMES)}.",
 )
 @_packings
-@_common(GEMMS)
+@_common("gemm")
 def gemm(json_file: str | None, **options: Any) -> None:
     """Single GEMMs of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
     _publish("gemm", measured_gemms(**options), json_file)
 
 
 @bench.command()
-@_family(ATTENTION, ATTENTION_NAMES)
+@_family("attention", ATTENTION_NAMES)
 def attention(json_file: str | None, **options: Any) -> None:
     """Attention: time, share of the peak (on the pairs that a causal mask leaves) or of a plain read, ratio to the best peer."""
     _publish("attention", measured_attention(**options), json_file)
 
 
 @bench.command()
-@_family(MLP, MLP_NAMES)
+@_family("mlp", MLP_NAMES)
 def mlp(json_file: str | None, **options: Any) -> None:
     """Networks of linear layers with constant weights: time, share of the peak or of a plain read, ratio to the best peer."""
     _publish("mlp", measured_mlp(**options), json_file)
@@ -193,7 +199,7 @@ def mlp(json_file: str | None, **options: Any) -> None:
 @bench.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @parameters.shapes
-@_common(MODELS)
+@_common("model")
 def model(json_file: str | None, **options: Any) -> None:
     """FILE.onnx on random operands, checked against reference implementations: time, share of the peak, ratio to the best peer,
     and what was predicted. Dimensions that are not given are 1 where they are the first of an input, else 128: a line says so."""
@@ -220,7 +226,7 @@ def model(json_file: str | None, **options: Any) -> None:
     metavar="FILE",
     help="Results of earlier runs (--json), whose cases are not measured again.",
 )
-@_common(CONVOLUTIONS)
+@_common("conv")
 def conv(json_file: str | None, **options: Any) -> None:
     """Convolutions of SConv's seven models, drawn ones, or named ones: time, share of the peak, ratios to the best peer and to
     im2col with OpenBLAS."""
@@ -231,7 +237,7 @@ def conv(json_file: str | None, **options: Any) -> None:
 @click.option(
     "--cases", callback=names_of(CONV_CHAIN_NAMES), metavar="NAME,...", help=f"By default all: {', '.join(CONV_CHAIN_NAMES)}."
 )
-@_common(CONV_CHAINS)
+@_common("conv-chains")
 def conv_chains(json_file: str | None, **options: Any) -> None:
     """Chains of convolutions with constant weights, of Chimera's Table V, of MobileNetV2 and of a large image: time, share of the
     peak, floors, ratio to the best peer."""
@@ -246,13 +252,16 @@ def conv_chains(json_file: str | None, **options: Any) -> None:
     help=f"Which products, in the tables that have them; by default all: {', '.join(CASE_NAMES)}.",
 )
 @click.option(
-    "--tables", callback=names_of(tuple(TABLES)), metavar="NAME,...", help=f"Which tables; by default all: {', '.join(TABLES)}."
+    "--tables",
+    callback=names_of(TABLE_NAMES),
+    metavar="NAME,...",
+    help=f"Which tables; by default all: {', '.join(TABLE_NAMES)}.",
 )
 @click.option("--quick", is_flag=True, help=f"Three rounds; without --cases only {', '.join(QUICK_NAMES)}.")
 @click.option(
     "--weights", type=click.Choice(("7", "8", "both")), default="both", help="Bits of bytes as weights; by default both."
 )
-@_with_peers(peer_names())
+@_common("int8", "int8-unpacked", "int8-dynamic", "int16", "nbits")
 def int8(json_file: str | None, **options: Any) -> None:
     """Integer GEMM with constant weights: int8 (beside peers that prepack weights, and peers that pack them at every call),
     floats that are quantised in the call, int16, and weights of 4 bits. Time, GOP/s, share of the measured peak, ratio to the
@@ -266,24 +275,40 @@ def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **se
     `settings` are those of `_settings`, here and below.
     """
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.benchmarks import CHAINS
+    from tilewright_bench.cases.chains import chain_cases
+    from tilewright_bench.run import PACKINGS, measured
+
     return measured(CHAINS, chain_cases(cases or CHAIN_NAMES, kind, PACKINGS[packing]), _settings(**settings))
 
 
 def measured_gemms(cases: tuple[str, ...] | None, packing: str, **settings: Any) -> Report:
     """The same for single products."""
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.benchmarks import GEMMS
+    from tilewright_bench.cases.gemm import gemm_cases
+    from tilewright_bench.run import PACKINGS, measured
+
     return measured(GEMMS, gemm_cases(cases or GEMM_NAMES, PACKINGS[packing]), _settings(**settings))
 
 
 def measured_attention(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:
     """The same for attention."""
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.benchmarks import ATTENTION
+    from tilewright_bench.cases.attention import attention_cases
+    from tilewright_bench.run import measured
+
     return measured(ATTENTION, attention_cases(cases or ATTENTION_NAMES, _odd_seed(odd, seed)), _settings(**settings))
 
 
 def measured_mlp(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:
     """The same for linear layers."""
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.benchmarks import MLP
+    from tilewright_bench.cases.mlp import mlp_cases
+    from tilewright_bench.run import measured
+
     return measured(MLP, mlp_cases(cases or MLP_NAMES, _odd_seed(odd, seed)), _settings(**settings))
 
 
@@ -298,6 +323,10 @@ def measured_conv(
 ) -> Report:
     """The same for convolutions."""
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.benchmarks import CONVOLUTIONS
+    from tilewright_bench.conv_report import conv_report
+    from tilewright_bench.tilewright_contender import conv as contender
+
     sets = (() if shapes else conv_sets.NAMES) if models is None else models
     cases = conv_sets.cases(shapes, sets, seed)[part[0] - 1 :: part[1]]
     benchmark = replace(CONVOLUTIONS, tilewright=contender.EACH) if every_algorithm else CONVOLUTIONS
@@ -307,6 +336,9 @@ def measured_conv(
 def measured_conv_chains(cases: tuple[str, ...] | None, **settings: Any) -> Report:
     """The same for chains of convolutions."""
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.cases.conv_chains import conv_chain_cases
+    from tilewright_bench.conv_chain_report import conv_chain_report
+
     return conv_chain_report(conv_chain_cases(cases or CONV_CHAIN_NAMES), _settings(**settings))
 
 
@@ -315,21 +347,27 @@ def measured_int8(
 ) -> Report:
     """The same for products of integers."""
     restart_if_unfair(settings["threads"])
+    from tilewright_bench.int8_report import chosen, int8_report
+
     names, rounds = (QUICK_NAMES, {"repeats": 3}) if quick else (CASE_NAMES, {})
     bits = (7, 8) if weights == "both" else (int(weights),)
-    return int8_report(chosen(tables or tuple(TABLES), cases or names, bits), _settings(**(settings | rounds)))
+    return int8_report(chosen(tables or TABLE_NAMES, cases or names, bits), _settings(**(settings | rounds)))
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:
     """The same for a model, which says on stderr what it assumes of shapes."""
-    import tilewright.onnx as ort
-
     restart_if_unfair(settings["threads"])
+    import tilewright.onnx as ort
+    from tilewright_bench.cases.model import ModelCase
+    from tilewright_bench.model_report import model_report
+
     known = model_shapes(ort.InferenceSession(file, prepare=False).get_inputs(), shapes)
     return model_report([ModelCase(Path(file), tuple(known.items()))], _settings(**settings))
 
 
 def _settings(peers: tuple[str, ...] | None, threads: int, repeats: int, processes: int) -> Settings:
+    from tilewright_bench.run import Settings
+
     return Settings(peers, threads, repeats, processes)
 
 

@@ -10,7 +10,7 @@ from tilewright.errors import TilewrightError
 from tilewright_bench import benchmarks
 from tilewright_bench.cases.dynamic_int8 import DynamicCase
 from tilewright_bench.cases.int8 import int8_cases
-from tilewright_bench.cases.int8_shapes import DECODER_SHAPES, FEW_ROWS, QUICK, SHAPES
+from tilewright_bench.cases.int8_shapes import DECODER_SHAPES, FEW_ROWS, SHAPES, TABLE_NAMES
 from tilewright_bench.cases.int16 import Int16Case
 from tilewright_bench.cases.nbits import BYTES, FLOATS, NbitsCase
 from tilewright_bench.measurement.provenance import Provenance
@@ -19,8 +19,6 @@ from tilewright_bench.tables import int8_table
 from tilewright_bench.tables.report import Report
 
 Cases = tuple[Benchmark[Any], list[Any]]
-CASE_NAMES = tuple(shape.name for shape in (*SHAPES, *DECODER_SHAPES))
-QUICK_NAMES = tuple(shape.name for shape in QUICK)
 _FEW = [shape for shape in SHAPES if shape.m <= FEW_ROWS]
 _MANY = [shape for shape in SHAPES if shape.m >= FEW_ROWS]
 
@@ -46,19 +44,10 @@ def _nbits(bits: Sequence[int]) -> Iterator[Cases]:
     yield benchmarks.NBITS_AS_BYTES, [NbitsCase(shape, BYTES) for shape in DECODER_SHAPES]
 
 
-TABLES: dict[str, Callable[[Sequence[int]], Iterator[Cases]]] = {
-    "prepacked": _prepacked,
-    "unpacked": _unpacked,
-    "dynamic": _dynamic,
-    "s16": _words,
-    "nbits": _nbits,
-}
+TABLES: dict[str, Callable[[Sequence[int]], Iterator[Cases]]] = dict(
+    zip(TABLE_NAMES, (_prepacked, _unpacked, _dynamic, _words, _nbits), strict=True)
+)
 """By name, from the bits of weights where there is a choice."""
-
-
-def peer_names() -> tuple[str, ...]:
-    """Of all who take part in any table."""
-    return tuple(dict.fromkeys(name for cases in TABLES.values() for benchmark, _ in cases(()) for name in benchmark.peers))
 
 
 def chosen(tables: Sequence[str], names: Sequence[str], bits: Sequence[int]) -> list[Cases]:

@@ -15,8 +15,8 @@ from benchmarks.studies.tuned.problems import Problem
 from tilewright.report.layout import columns
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import default
+from tilewright.tune.pipeline.names import DEFAULT_AGENT
 from tilewright.tune.pipeline.tuning import Judgement, Request, plans_of, tune_chains
-from tilewright.tune.pipeline.unrolling import DEFAULT
 from tilewright.tune.timing import paired_ratios, seconds_per_call
 from tilewright_bench.tables.means import geometric_mean
 
@@ -47,7 +47,7 @@ def measure(problem: Problem) -> dict[str, Any]:
     os.sched_setaffinity(0, {CORE})
     begin = os.times()
     with undisturbed():
-        results = list(tune_chains(plans_of(problem.case), default(), Request(TRIALS, unroll=DEFAULT)))
+        results = list(tune_chains(plans_of(problem.case), default(), Request(TRIALS, unroll=DEFAULT_AGENT)))
     end = os.times()
     chains = [result for result in results if not result.is_whole]
     is_undone = any(result.is_whole and result.judgement is Judgement.STAYS for result in results)

@@ -8,8 +8,6 @@ import click
 
 from tilewright import settings
 from tilewright.report import units
-from tilewright.runtime.compilation import toolchain
-from tilewright.runtime.store import cache as kernel_cache
 
 
 @click.group()
@@ -21,6 +19,8 @@ def cache() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(as_json: bool) -> None:
     """Print where the cache is and how much it holds."""
+    from tilewright.runtime.store import cache as kernel_cache
+
     found = kernel_cache.default().info()
     limit_bytes = settings.current().cache_size_bytes
     if as_json:
@@ -33,6 +33,8 @@ def info(as_json: bool) -> None:
 @cache.command()
 def prune() -> None:
     """Delete what was unused for longest, as far as the cache is beyond TILEWRIGHT_CACHE_SIZE."""
+    from tilewright.runtime.store import cache as kernel_cache
+
     removed = kernel_cache.default().prune()
     click.echo(f"{removed.files} files ({units.size(removed.bytes)}) deleted from {removed.directory}", err=True)
 
@@ -40,6 +42,9 @@ def prune() -> None:
 @cache.command()
 def clear() -> None:
     """Delete every cached kernel, and what is known of compilers; calibrations stay."""
+    from tilewright.runtime.compilation import toolchain
+    from tilewright.runtime.store import cache as kernel_cache
+
     kernels = kernel_cache.default()
     found = kernels.info()
     kernels.clear()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import click
 
 from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import model_shapes, require_onnx
 from tilewright.cli.parameters import Spec
-from tilewright.coefficients import TERMS, Coefficients, coefficients_for
-from tilewright.plan.types import ModelPlan
-from tilewright.plan.whole_model.partition import partition
-from tilewright.report import explain as report
+from tilewright.price_terms import TERMS
+
+if TYPE_CHECKING:
+    from tilewright.plan.types import ModelPlan
 
 
 @click.command()
@@ -59,6 +60,7 @@ def explain(
     Dimensions of a model that are not given are 1 where they are the first of an input, else 128: a line says so."""
     import tilewright as tw
     from tilewright import compiler
+    from tilewright.report import explain as report
     from tilewright.report.slicing import explain_slicing
 
     if subject.endswith(".onnx"):
@@ -86,6 +88,9 @@ def explain(
 
 def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:
     """The same graph planned by a price without these terms."""
+    from tilewright.coefficients import Coefficients, coefficients_for
+    from tilewright.plan.whole_model.partition import partition
+
     machine = planned.plans[0].machine
     coefficients = reduce(Coefficients.without, terms, coefficients_for(machine))
     return partition(planned.graph, machine, fuse=fuse, coefficients=coefficients)

@@ -10,7 +10,6 @@ from tilewright import settings
 from tilewright.errors import TilewrightError
 from tilewright.machine.cores import usable_cores
 from tilewright.report.layout import columns
-from tilewright.runtime.compilation import toolchain
 
 
 @click.command()
@@ -39,6 +38,8 @@ def _found(variable: str) -> str:
     """What stands in for a variable that is not set, where that can be said in a moment."""
     try:
         if variable == "TILEWRIGHT_CC":
+            from tilewright.runtime.compilation import toolchain
+
             return f"{' '.join(toolchain.find().command)} (found)"
         return f"{usable_cores()} (found)" if variable == "TILEWRIGHT_NUM_THREADS" else "-"
     except TilewrightError:

@@ -7,13 +7,8 @@ from collections.abc import Iterator
 
 import click
 
-from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS
-from tilewright.graph.rewrites.element_types import ShortProducts
-from tilewright.plan.algorithms.definition import registered
 from tilewright.precision import Precision
-from tilewright.render.choices import CHOICES
 from tilewright.report.layout import columns
-from tilewright.report.reasons import algorithm_text
 
 HEADER = ("kind", "name", "licence", "note")
 
@@ -38,10 +33,15 @@ def rows() -> list[tuple[str, str, str, str]]:
     >>> next(row for row in rows() if row[1] == "reciprocals")[:3]
     ('rewrite', 'reciprocals', 'range')
     """
+    from tilewright.render.choices import CHOICES
+
     return [*_rewrites(), *_algorithms(), *(("code", one.name, one.licence.value, one.told_by) for one in CHOICES)]
 
 
 def _rewrites() -> Iterator[tuple[str, str, str, str]]:
+    from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS
+    from tilewright.graph.rewrites.element_types import ShortProducts
+
     steps = dict.fromkeys((step.name, step.licence.value) for step in (*REWRITES, *SIMPLIFICATIONS, *PLANNING_FORMS))
     yield from (("rewrite", name, licence, "") for name, licence in steps)
     short = ShortProducts()
@@ -49,6 +49,9 @@ def _rewrites() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _algorithms() -> Iterator[tuple[str, str, str, str]]:
+    from tilewright.plan.algorithms.definition import registered
+    from tilewright.report.reasons import algorithm_text
+
     for algorithm in registered():
         needs = "" if algorithm.precision is Precision.STRICT else f'precision="{algorithm.precision.value}" at least'
         yield "algorithm", algorithm_text(algorithm.name), algorithm.licence.value, needs

@@ -7,11 +7,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import click
-import numpy as np
 
-from tilewright.api.lengths import PLANNED
 from tilewright.errors import TilewrightError
-from tilewright.frontend.onnx.element_types import type_named
 
 Shapes = Mapping[str, Sequence[int]]
 """Of inputs by their names, and extents of dimensions, as shapes of one number."""
@@ -42,6 +39,8 @@ def completed(inputs: Sequence[Any], given: Shapes) -> tuple[dict[str, tuple[int
     A dimension that neither says is 1 where it is the first of an input (a batch), else what ranges are planned for. One
     without a name is called `x[0]`. Raises `TilewrightError` for a name of no input and no dimension.
     """
+    from tilewright.api.lengths import PLANNED
+
     dimensions = {one.name: _dimensions(one) for one in inputs}
     _check_names(dimensions, given)
     known: dict[Any, int] = {}
@@ -73,6 +72,10 @@ def made_feed(declared: Any, shape: Sequence[int]) -> Any:
     Normal numbers; ones for a mask (by its name) and booleans; 0 and 1 for other integers, which every table of embeddings has.
     Raises `TilewrightError` for strings and what is no tensor.
     """
+    import numpy as np
+
+    from tilewright.frontend.onnx.element_types import type_named
+
     if not declared.type.startswith("tensor(") or declared.type == "tensor(string)":
         raise TilewrightError(
             f"the input {declared.name!r} is a {declared.type}", where=declared.name, hint=f"use --input {declared.name}=FILE.npy"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from tilewright.cli import parameters
 from tilewright.cli.model_feeds import Shapes, made_feed, model_shapes, require_onnx
@@ -54,12 +53,16 @@ def run(
 
 def _made_feeds(inputs: Sequence[Any], feeds: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
     """Arrays for the inputs that have none; those that are given say what dimensions are, too."""
+    import numpy as np
+
     fed = {declared.name: np.shape(feeds[declared.name]) for declared in inputs if declared.name in feeds}
     known = model_shapes(inputs, {**shapes, **fed})
     return {declared.name: made_feed(declared, known[declared.name]) for declared in inputs if declared.name not in feeds}
 
 
 def _array(path: str) -> Any:
+    import numpy as np
+
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError) as problem:
@@ -67,6 +70,8 @@ def _array(path: str) -> Any:
 
 
 def _described(result: Any) -> str:
+    import numpy as np
+
     if not isinstance(result, np.ndarray):
         return "nothing" if result is None else f"a sequence of {len(result)}"
     extents = "x".join(map(str, result.shape)) or "one number"
@@ -76,6 +81,8 @@ def _described(result: Any) -> str:
 
 
 def _write(directory: Path, name: str, result: Any) -> None:
+    import numpy as np
+
     path = directory / f"{''.join(c if c.isalnum() else '_' for c in name)}.npy"
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,8 @@ import tilewright as tw
 from tests.support.tuning import tune
 from tests.support.verdicts import judged
 from tilewright.cli.explain import explain
-from tilewright.cli.tune import _line_of
 from tilewright.cli.tune import tune as command
+from tilewright.cli.tuning import _line_of
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
 from tilewright.plan.tuned import choice_of, decoded, encoded, problem_key, with_choice
@@ -25,7 +25,7 @@ from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner
 from tilewright.tune.chain_functions import attention, gemm_chain
-from tilewright.tune.pipeline import ranking, trials, work
+from tilewright.tune.pipeline import names, ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
 from tilewright.tune.pipeline.trials import variants
 from tilewright.tune.pipeline.tuning import Judgement, Request, Result, plans_of, tune_chains, untuned
@@ -264,7 +264,7 @@ def test_choices_that_are_of_another_chain_are_left_aside(database):
         assert tuned_plans.choice_for(plan, database) is None
 
 
-@pytest.mark.parametrize("name", ranking.LEARNING)
+@pytest.mark.parametrize("name", names.LEARNING)
 def test_rankers_that_learn_see_what_was_measured_of_other_chains(database, monkeypatch, name):
     judged(monkeypatch, 1.0)
     monkeypatch.setattr(ranking, "LEAST_MEASUREMENTS", 4)

@@ -16,7 +16,7 @@ from tilewright.kernels.f32.unrolled import named, unrolled_kernel
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
-from tilewright.tune.pipeline import unrolling, work
+from tilewright.tune.pipeline import names, unrolling, work
 from tilewright.tune.pipeline.tuning import Judgement, Request
 from tilewright.tune.pipeline.unrolling import Unrolling
 from tilewright.tune.schedules.cases import Case, choice
@@ -132,5 +132,5 @@ def test_default_begins_at_the_kernel_of_the_plan():
     from tilewright.tune.unroll import searches
 
     trace = searches.Trace(lambda factors: 1.0, 1, start=Factors(2, 8, 2))
-    unrolling.searcher(unrolling.DEFAULT)(trace, unrolling.Registers(16, 8), 0)
+    unrolling.searcher(names.DEFAULT_AGENT)(trace, unrolling.Registers(16, 8), 0)
     assert list(trace.found) == [Factors(2, 8, 2)]

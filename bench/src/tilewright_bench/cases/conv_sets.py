@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tilewright_bench.cases import conv_models
-from tilewright_bench.cases.conv import ConvCase, model_cases, named_cases
 from tilewright_bench.cases.conv_drawn import COUNT, drawn
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.required import Required
+
+if TYPE_CHECKING:
+    from tilewright_bench.cases.conv import ConvCase
 
 YARDSTICKS = ("3x3_64-64_56", "3x3_256-256_14", "1x1_256-64_56")
 """The shapes of the prototypes conv3x3_64_56, conv3x3_256_14 and conv1x1_256_56."""
@@ -25,6 +28,8 @@ def cases(shapes: Sequence[ConvShape], names: Sequence[str], seed: int) -> list[
 
 
 def _all(shapes: Sequence[ConvShape], names: Sequence[str], seed: int) -> Iterator[ConvCase]:
+    from tilewright_bench.cases.conv import ConvCase, model_cases, named_cases
+
     yield from named_cases(shapes)
     yield from model_cases([name for name in names if name in conv_models.MODELS])
     if "yardsticks" in names:

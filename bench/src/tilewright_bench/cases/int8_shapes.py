@@ -54,3 +54,8 @@ SHAPES = tuple(Int8Shape(m, n, k) for m in ROWS for n, k in WEIGHTS)
 DECODER_SHAPES = tuple(Int8Shape(m, n, k) for m in DECODER_ROWS for n, k in DECODER_WEIGHTS)
 QUICK = (*(Int8Shape(m, *WEIGHTS[0]) for m in (1, 64)), DECODER_SHAPES[0])
 """Enough to see that everybody takes part."""
+
+CASE_NAMES = tuple(shape.name for shape in (*SHAPES, *DECODER_SHAPES))
+QUICK_NAMES = tuple(shape.name for shape in QUICK)
+TABLE_NAMES = ("prepacked", "unpacked", "dynamic", "s16", "nbits")
+"""Of the report."""

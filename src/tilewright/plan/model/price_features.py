@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.coefficients import TERMS, Coefficients
+from tilewright.coefficients import Coefficients
 from tilewright.machine.fit_files import FITTED
 from tilewright.plan.model.cost import Work, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Blocking, spills, works
+from tilewright.price_terms import TERMS
 
 TRAFFIC = TERMS["traffic"]
 

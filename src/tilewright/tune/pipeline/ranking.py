@@ -15,6 +15,7 @@ from tilewright.errors import TilewrightError, needs_packages
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.runtime.tuning.measurements import Measurement
+from tilewright.tune.pipeline.names import LEARNING, PRICE
 from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Learner, Ranker, Variant
 
 FORMAT = 2
@@ -54,9 +55,6 @@ def _header(ranker: Learner, machine: str) -> dict[str, object]:
     return {"format": FORMAT, "ranker": ranker.name, "machine": machine, "features": FEATURES, "versions": versions}
 
 
-PRICE, RANDOM = "price", "random"
-LEARNING = ("network", "boosting")
-NAMES = (PRICE, RANDOM, *LEARNING)
 LEAST_MEASUREMENTS = 50
 """To learn from."""
 
@@ -64,7 +62,7 @@ LEAST_MEASUREMENTS = 50
 def trained(
     name: str, database: TuningDatabase, machine: Machine, problems: Collection[str], seed: int, file: Path | None = None
 ) -> Ranker:
-    """A ranker of `NAMES` for problems, of whose rows it sees none: a run that is interrupted is ranked again as it was.
+    """A ranker of `RANKERS` for problems, of whose rows it sees none: a run that is interrupted is ranked again as it was.
 
     A ranker that learns is read from `file` where that exists, and saved there where it does not. Raises `TilewrightError` for a
     file of another ranker, machine or release, where there is too little to learn from, and without the package to learn by.

@@ -21,6 +21,7 @@ from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
 from tilewright.tune.pipeline import ranking, unrolling
 from tilewright.tune.pipeline.executors import HERE, Executor
+from tilewright.tune.pipeline.names import NO_AGENT, PRICE, RANKED
 from tilewright.tune.pipeline.trials import Progress, TimedTrial, Trial, Trials, by_time, trial_of, variants
 from tilewright.tune.pipeline.work import Paired, WholeCase, worst_ratio
 from tilewright.tune.rankers.ranker import Ranker
@@ -120,9 +121,6 @@ def keys_of(*models: ModelPlan) -> set[str]:
 FINALISTS = 5
 LEAST_TRIALS = 10
 """Of a chain of a model, whatever its share of the time."""
-RANKED = "ranked"
-SEARCHES = (RANKED, "evolution", "boosting")
-"""The first order of a ranker; by steps from the fastest so far; draws that a model ranks after every batch."""
 
 Plans: TypeAlias = Callable[[Machine], Sequence[ModelPlan]]
 """What is tuned, as the planner plans it for a machine."""
@@ -137,19 +135,19 @@ class Request:
     seed: int = 0
     threads: int | None = None
     """Of the re-measurement; None: as calls have."""
-    ranker: str = ranking.PRICE
-    """Who orders the plans that are drawn: of `ranking.NAMES`."""
+    ranker: str = PRICE
+    """Who orders the plans that are drawn: of `RANKERS`."""
     ranker_file: Path | None = None
     """Where a ranker that learns is read from, or saved if the file does not exist."""
     search: str = RANKED
     """How plans are chosen: of `SEARCHES`."""
-    unroll: str = unrolling.NONE
-    """Who chooses unroll factors for the best tenth: of `unrolling.AGENTS`. That takes `unrolling.SHARE` of the trials."""
+    unroll: str = NO_AGENT
+    """Who chooses unroll factors for the best tenth: of `AGENTS`. That takes `unrolling.SHARE` of the trials."""
 
     @property
     def unrolled(self) -> int:
         """The trials of unroll factors."""
-        return 0 if self.unroll == unrolling.NONE else int(unrolling.SHARE * self.trials)
+        return 0 if self.unroll == NO_AGENT else int(unrolling.SHARE * self.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +188,7 @@ def tune_chains(
     for machine in executor.machines():
         with tuned_plans.ignored():
             models = plans(machine)
-        name = request.ranker if request.search == RANKED else ranking.PRICE
+        name = request.ranker if request.search == RANKED else PRICE
         ranker = ranking.trained(name, database, machine, keys_of(*models), request.seed, request.ranker_file)
         run = Run(request, ranker, Winners(machine, models, database, executor, request.threads), progress)
         chains = _by_time(models)

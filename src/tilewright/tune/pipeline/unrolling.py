@@ -27,11 +27,6 @@ from tilewright.tune.schedules.space import Sampled, priced, with_kernels
 from tilewright.tune.unroll import searches
 from tilewright.tune.unroll.searches import Factors, Registers
 
-NONE = "none"
-AGENTS = (NONE, "random", "hill", "agent")
-"""Who chooses factors: nobody, chance, hill climbing, a deep Q-network."""
-DEFAULT = "hill"
-"""From the kernel that the plan has, hill climbing found most on average (docs/decisions/tuning.md)."""
 SHARE = 0.4
 """Of all trials."""
 
