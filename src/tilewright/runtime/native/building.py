@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tilewright.artifact import Artifact
 from tilewright.entry_point import Signature
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import libraries
 from tilewright.runtime.native import source
 from tilewright.runtime.store import cache as kernel_cache
