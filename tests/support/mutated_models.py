@@ -20,8 +20,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright.onnx as ort
 from tests.support.onnx_models import info
-from tilewright.api.onnx import steps
 from tilewright.errors import TilewrightError
+from tilewright.plan import supported
 
 MEMORY_BYTES = 6 << 30
 SECONDS = 60
@@ -181,11 +181,11 @@ def outcome(content: bytes) -> str:
 
 def _plain_results(content: bytes, feeds: dict[str, Any]) -> list[Any]:
     """The results where every node runs as NumPy."""
-    compiles, steps.obstacle = steps.obstacle, lambda operator, tensors: "not here"
+    compiles, supported.obstacle = supported.obstacle, lambda operator, tensors: "not here"
     try:
         return ort.InferenceSession(content).run(None, feeds)
     finally:
-        steps.obstacle = compiles
+        supported.obstacle = compiles
 
 
 def _feeds(session: ort.InferenceSession) -> dict[str, Any] | None:

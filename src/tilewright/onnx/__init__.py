@@ -1,6 +1,6 @@
 """ONNX models: `import tilewright.onnx as ort` in place of onnxruntime; each name is imported when it is first used.
 
-Sessions of models need the package onnx.
+Models need the package onnx.
 """
 
 from importlib import import_module
@@ -53,12 +53,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        home = import_module(_HOME_OF[name])
-    except ModuleNotFoundError as problem:
-        if problem.name != "onnx":
-            raise
-        raise ImportError("sessions of models need the package onnx: pip install onnx") from problem
+    home = import_module(_HOME_OF[name])
     globals()[name] = value = home if name == "capi" else getattr(home, name)
     return value
 

@@ -1,6 +1,7 @@
 """Sessions by the names of onnxruntime: what an existing script asks of them."""
 
 import re
+import sys
 
 import numpy as np
 import onnx
@@ -314,3 +315,10 @@ def test_profiles_count_the_extents_that_stages_pass_on():
     for rows in (2, 50):
         chains = session.profile({"x": np.ones((rows, 3), np.float32)}).chains
         assert [chain.size_bytes for chain in chains if not chain.is_numpy] == [2 * rows * 3 * 4]
+
+
+def test_a_session_without_the_package_onnx_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.delitem(sys.modules, "tilewright.frontend.onnx.reading", raising=False)
+    with pytest.raises(ImportError, match="pip install onnx"):
+        ort.InferenceSession(b"")

@@ -24,8 +24,7 @@ from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.onnx.weights import held_model
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
-from tilewright.frontend.onnx.model import Declared
-from tilewright.frontend.onnx.reading import load
+from tilewright.frontend.onnx.model import Declared, Model
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
@@ -100,7 +99,7 @@ class InferenceSession:
             freedom, fusion = checked(precision, WHERE), checked_choice("fuse", fuse, WHERE, "price")
             logs.configure()
             self._options = checked_options(sess_options)
-            self._model = load(path_or_bytes)
+            self._model = _loaded(path_or_bytes)
             self._declare()
             machine = Machine.named(target) if isinstance(target, str) else target
             threads, check = self._options.threads(), self._model.check_files
@@ -370,6 +369,16 @@ class InferenceSession:
             why = f"its outputs are {', '.join(self._outputs)}"
             raise InvalidArgument(f"the model has no output {name!r}", where="run", why=why)
         return self._outputs[name]
+
+
+def _loaded(source: Any) -> Model:
+    try:
+        from tilewright.frontend.onnx.reading import load
+    except ModuleNotFoundError as problem:
+        if problem.name not in ("onnx", "google"):
+            raise
+        raise ImportError("models need the package onnx: pip install onnx") from problem
+    return load(source)
 
 
 def _node_arg(declared: Declared) -> NodeArg:

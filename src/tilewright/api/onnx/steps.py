@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,19 +31,19 @@ from tilewright.errors import (
     UnsupportedOperation,
 )
 from tilewright.frontend.onnx.extents import Symbolic
-from tilewright.frontend.onnx.model import Array, Body, Node
+from tilewright.frontend.onnx.model import Array, Body, Node, live_nodes
 from tilewright.frontend.onnx.reference import run_reference
-from tilewright.frontend.onnx.stage import import_stage, live_nodes
-from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Stage
+from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
-from tilewright.plan.supported import obstacle
-from tilewright.plan.types import Plan
 from tilewright.precision import Precision
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
+
+if TYPE_CHECKING:
+    from tilewright.plan.types import Plan
 
 MOST_VALUE_ELEMENTS = 1024
 """Elements of the largest input whose value becomes part of a signature."""
@@ -210,7 +210,7 @@ class RemainingSubgraph:
         asked = self.import_request(values, self._extents(values), self._constants)
         while True:
             try:
-                return import_stage(asked, obstacle)
+                return _imported(asked)
             except NeedsValues as problem:
                 asked = replace(asked, unknowable=asked.unknowable | {problem.name})
 
@@ -218,7 +218,7 @@ class RemainingSubgraph:
         """The graph of a step again, with its constants, which compiled steps do not keep."""
         self.check_files()
         asked = self.import_request(values, self._extents(values), step.constants)
-        graph = import_stage(replace(asked, given=step.stage.given), obstacle).graph
+        graph = _imported(replace(asked, given=step.stage.given)).graph
         if graph is None:
             raise InternalError(f"a stage of {self.name} has no graph any more")
         return graph
@@ -246,9 +246,9 @@ class _Maker:
         A join of lengths (a cache and its new rows) is done by NumPy, and what follows is a stage of its own: else every step of
         decoding were compiled.
         """
-        stage = import_stage(self.remaining.import_request(self.values, extents, self.constants), obstacle)
+        stage = _imported(self.remaining.import_request(self.values, extents, self.constants))
         if _apart(stage) and any(isinstance(extent, SymbolicExtent) for extent in extents):
-            fixed = import_stage(self._import_request(), obstacle)
+            fixed = _imported(self._import_request())
             if _apart(stage) > _apart(fixed) and any(node.operator != "Concat" for node in stage.as_numpy):
                 refused = stage.refused.values()
                 cuts = tuple(cut for problem in refused if isinstance(problem, Undecided) for cut in problem.cuts)
@@ -276,7 +276,7 @@ class _Maker:
             if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
                 raise
             _log.warning("%s is not compiled: %s", self.remaining.name, problem)
-            unplanned = import_stage(self._import_request(), lambda operator, tensors: "its graph has no plan")
+            unplanned = _imported(self._import_request(), lambda operator, tensors: "its graph has no plan")
             return Step(self.remaining, unplanned, self.constants)
 
 
@@ -419,6 +419,14 @@ def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, A
         read = {name for node in nodes for name in node.reads()} | set(wanted)
         nodes, known = held_nodes(nodes), held_constants({name: value for name, value in known.items() if name in read})
     return RemainingSubgraph(remaining.name, nodes, known, wanted, context, check_files=_check_of(context))
+
+
+def _imported(asked: ImportRequest, obstacle: Obstacle | None = None) -> Stage:
+    """The stage with which nodes begin; what generated code cannot compute stays apart, or what meets another obstacle."""
+    from tilewright.frontend.onnx.stage import import_stage
+    from tilewright.plan import supported
+
+    return import_stage(asked, obstacle or supported.obstacle)
 
 
 def _check_of(context: SessionContext) -> Callable[[], None]:

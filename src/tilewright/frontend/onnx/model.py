@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tilewright.frontend.onnx.definition import Definition
 from tilewright.frontend.onnx.element_types import onnx_name
+
+if TYPE_CHECKING:
+    from tilewright.frontend.onnx.definition import Definition
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -64,6 +66,16 @@ class Node:
         """All values that it needs, those that its bodies take from outside included."""
         captured = (name for body in self.bodies.values() for name in body.captured)
         return frozenset((*self.inputs, *captured)) - {""}
+
+
+def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
+    """The nodes on which the wanted values depend."""
+    needed, kept = set(wanted), []
+    for node in reversed(nodes):
+        if needed.intersection(node.outputs):
+            kept.append(node)
+            needed |= node.reads()
+    return kept[::-1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ graph computes, waits for the next stage.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ from tilewright.errors import InvalidModel, PositionError, ShapeError, Tilewrigh
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.later_readers import read_exactly
-from tilewright.frontend.onnx.model import Array, Node
+from tilewright.frontend.onnx.model import Array, Node, live_nodes
 from tilewright.frontend.onnx.recorded import evaluated, needed_operators, rollback, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
@@ -46,16 +46,6 @@ def import_stage(import_request: ImportRequest, obstacle: Obstacle) -> Stage:
     traversal = _Traversal(import_request, obstacle, Builder(import_request.name))
     traversal.run()
     return traversal.stage()
-
-
-def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
-    """The nodes on which the wanted values depend."""
-    needed, kept = set(wanted), []
-    for node in reversed(nodes):
-        if needed.intersection(node.outputs):
-            kept.append(node)
-            needed |= node.reads()
-    return kept[::-1]
 
 
 @dataclass(slots=True)
