@@ -185,6 +185,15 @@ def test_explain_shows_the_range() -> None:
     assert "s0 in 1..1048576 (planned as 128)" in double.kernels[-1].explain()
 
 
+def test_a_product_of_matrices_that_vary_is_planned_for_large_ones() -> None:
+    product = jit(lambda a, b: a @ b, dynamic=True)
+    attention = jit(lambda q, k, v: tw.softmax(q @ k.T, axis=-1) @ v, dynamic=True)
+    close(product(random(9, 8), random(8, 7)), random(9, 8) @ random(8, 7))
+    attention(random(9, 8), random(7, 8), random(7, 8))
+    planned = [jitted.kernels[0].explain().count("(planned as 1024)") for jitted in (product, attention)]
+    assert planned == [3, 0]
+
+
 def test_a_choice_that_is_none_is_refused() -> None:
     with pytest.raises(tw.TilewrightError, match="dynamic='yes' is no choice"):
         tw.jit(lambda x: x, dynamic="yes")  # type: ignore[call-overload]

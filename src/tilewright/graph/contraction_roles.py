@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Operator, planned_extent
+from tilewright.graph.expressions.extents import dimensions_of
+from tilewright.graph.types import Graph, Operator, SymbolicExtent, planned_extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,20 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     depth = _largest(operator, reductions & reads[0] & reads[1]) or _largest(operator, reductions)
     outer = tuple(axis.name for axis in operator.axes if axis.name not in (row, column, depth))
     return ContractionRoles(left, right, row, column, depth, outer)
+
+
+def matrix_dimensions(graph: Graph) -> frozenset[str]:
+    """The run-time dimensions of a graph's only contraction, if it is a product of two matrices whose depth and columns vary.
+
+    Of several, as of attention and layers, dimensions differ in size by their nature.
+    """
+    products = [operator for operator in graph.operators if operator.is_contraction()]
+    if len(products) != 1:
+        return frozenset()
+    roles = contraction_roles(products[0])
+    right = [products[0].axis(name).extent for name in (roles.depth, roles.column) if name is not None]
+    varies = not roles.outer and sum(isinstance(extent, SymbolicExtent) for extent in right) == 2
+    return frozenset(dimensions_of(axis.extent for axis in products[0].axes)) if varies else frozenset()
 
 
 def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, ...]:
