@@ -18,7 +18,8 @@ import numpy as np
 
 import tilewright as tw
 from tilewright.api.kernel import Kernel
-from tilewright.api.lengths import LARGEST, PLANNED
+from tilewright.api.lengths import PLANNED
+from tilewright.api.ranges import LARGEST
 from tilewright.tune.schedules.timing import Runnable
 from tilewright.tune.timing import ratios
 

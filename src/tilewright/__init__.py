@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tilewright import errors
+from tilewright.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from tilewright.api.config import show_config as show_config
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tilewright.api.jit import jit as jit
     from tilewright.api.kernel import Kernel as Kernel
     from tilewright.api.kernel import Lowered as Lowered
+    from tilewright.api.loading import load as load
     from tilewright.api.spec import Dim as Dim
     from tilewright.api.spec import spec as spec
     from tilewright.errors import *  # noqa: F403
@@ -27,14 +29,13 @@ if TYPE_CHECKING:
     from tilewright.frontend.tracing.pooling import *  # noqa: F403
     from tilewright.machine.machine import Machine as Machine
 
-__version__ = "0.1.0"
-
 _FUNCTIONS = "tilewright.frontend.tracing.functions"
 _HOMES = {
     "tilewright.api.jit": ("jit", "Jitted"),
     "tilewright.api.kernel": ("Kernel", "Lowered"),
     "tilewright.api.spec": ("Dim", "spec"),
     "tilewright.api.config": ("show_config",),
+    "tilewright.api.loading": ("load",),
     "tilewright.machine.machine": ("Machine",),
     "tilewright.errors": tuple(errors.__all__),
     "tilewright.frontend.tracing.attention": ("scaled_dot_product_attention",),

@@ -83,7 +83,8 @@ class Artifact:
     @property
     def entry(self) -> EntryPoint:
         """How it is called."""
-        return EntryPoint(self.entry_point, self.signature, self.chains, self.lookups, self.reports_not_finite)
+        cpus = self.architecture, self.features
+        return EntryPoint(self.entry_point, self.signature, *cpus, self.chains, self.lookups, self.reports_not_finite)
 
     @property
     def source(self) -> str:

@@ -63,6 +63,9 @@ class EntryPoint:
 
     name: str
     signature: Signature
+    architecture: str
+    features: frozenset[str]
+    """Of the CPUs that its code is for."""
     chains: tuple[str, ...] = ()
     """The names of what `chain_done` counts."""
     lookups: tuple[NamedLookup, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -66,9 +65,6 @@ class Interpreted:
         for slot, output in zip(self.signature.outputs, outputs, strict=True):
             np.copyto(output, values[slot.name])
         return tuple(times)
-
-    def save(self, path: str | Path) -> None:
-        Path(path).write_text(self.source)
 
     def memory_stats(self) -> MemoryStats:
         return MemoryStats(0, 0)

@@ -23,7 +23,7 @@ PRINTED = {
     "jit_function": ["equal to NumPy: True", "weights as constants: True", "one chain of ['matmul', 'relu']"],
     "onnx_session": ["rows sum up to 1: True", "libraries compiled: 1 operators that ran as NumPy: {}", "bound output (7, 16)"],
     "quantised_model": ["steps away from the definition, at most: ", "integer micro kernel: True"],
-    "saved_without_compiler": ["normalised.so.c", "without a compiler: (5, 64) True", "the planner was imported: False"],
+    "saved_without_compiler": ["normalised.tw", "without a compiler: (5, 64) True", "the planner was imported: False"],
 }
 """What must be in the output of each script."""
 

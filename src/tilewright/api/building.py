@@ -23,7 +23,7 @@ from tilewright.runtime.arrays import Array
 
 if TYPE_CHECKING:
     from tilewright.backends.backend import Runnable
-    from tilewright.backends.loading import Loaded
+    from tilewright.backends.checked import Loaded
     from tilewright.plan.types import ModelPlan
 
 Generate: TypeAlias = Callable[[Graph], Artifact]

@@ -134,6 +134,16 @@ class TracedCall:
     result: Structure
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Called:
+    """How a kernel is called: as the function of this name, whose arguments and results have these structures."""
+
+    name: str
+    binder: Binder
+    call: pytree.Node
+    result: Structure
+
+
 def trace_call(
     function: Callable[..., Any], call: FlatCall, specs: Sequence[TensorSpec], element_types: tuple[str, ...] | None = None
 ) -> TracedCall:

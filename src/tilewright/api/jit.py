@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from sys import modules
 from types import FunctionType
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
@@ -15,10 +16,10 @@ import numpy as np
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.building import Options, checked_choice
-from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
+from tilewright.api.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
-from tilewright.api.lengths import Extents
+from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import Shortened, shorten
@@ -242,6 +243,16 @@ class Jitted:
 
             prepare_all({extent.name: range(extent.low, extent.high + 1) for extent in symbolic.values()}, make)
 
+    def save(self, path: str | Path) -> None:
+        """Write a package of the kernels that were made so far, by calls or by `prepare`; `tw.load` reads it.
+
+        Raises `TilewrightError` where there are none, where it cannot be written, or where a package has no place for a call.
+        """
+        from tilewright.api.saved_functions import save_function
+
+        with Shortened():
+            save_function(self._function.__name__, self._binder, self._signatures.items(), self._kernels.values(), path)
+
     @opaque
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
@@ -331,7 +342,9 @@ class Jitted:
 
     def _compiled(self, traced: TracedCall) -> Kernel | FixedResult:
         with preparing(traced.graph.name), collector_waits():
-            return self._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
+            if traced.graph.outputs:
+                return self._lowered(traced).compile()
+            return FixedResult(Called(traced.graph.name, self._binder, traced.call, traced.result))
 
     @functools.cached_property
     def _element_types(self) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ import numpy as np
 
 from tilewright.api import dynamo, pytree
 from tilewright.api.building import Options
-from tilewright.api.calling import Array, Binder, TracedCall, is_array
+from tilewright.api.calling import Array, Binder, Called, TracedCall, is_array
 from tilewright.api.dynamo import opaque, unmarked
-from tilewright.api.tracebacks import shorten
+from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.artifact import Artifact
 from tilewright.errors import NotPicklable, ShapeError, TilewrightError
 from tilewright.graph.data_format import Unreadable, decode, encode
@@ -26,8 +26,10 @@ from tilewright.runtime.arrays import as_array, like, views
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
+    from tilewright.api.saved_calls import SavedCall
     from tilewright.backends.backend import Runnable
     from tilewright.plan.types import ModelPlan, Plan
+    from tilewright.runtime.packages.writing import PackageWriter
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,9 @@ class Lowered:
     @opaque
     def compile(self) -> Kernel:
         """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
-        return Kernel(self, *self.options.loaded(self.graph, generate=self._artifact))
+        called = Called(self.graph.name, self.binder, self.traced.call, self.traced.result)
+        loaded = self.options.loaded(self.graph, generate=self._artifact)
+        return Kernel(called, *loaded, Explained(_encoded(self.graph), self.options))
 
     def _artifact(self, graph: Graph) -> Artifact:
         """The text of the function's graph, or of one with other facts about its constants: of the plan, if there is one."""
@@ -87,17 +91,36 @@ class Lowered:
         return compiler.generate(self.model_plan)
 
 
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What a kernel computes, for whoever asks for its plan."""
+
+    graph: bytes | Graph
+    """As text, since Python's collector visits every object of a graph; without the values of constants."""
+    options: Options
+
+    def planned(self) -> ModelPlan:
+        """The plan."""
+        return self.options.planned(decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedResult:
     """In the place of a kernel, for a function that returns no array."""
 
-    result: pytree.Structure
+    called: Called
 
     def run(self, inputs: tuple[Array, ...], first: object, out: Any) -> Any:
         """What the function returned when it was traced."""
         if out is not None:
-            output_arrays(self.result, out)
-        return pytree.unflatten(self.result, ())
+            output_arrays(self.called.result, out)
+        return pytree.unflatten(self.called.result, ())
+
+    def saved(self, writer: PackageWriter) -> SavedCall:
+        """As that of a kernel."""
+        from tilewright.api.saved_calls import saved_call
+
+        return saved_call(self.called, None)
 
 
 class Kernel:
@@ -106,14 +129,14 @@ class Kernel:
     A copy is the same object, and pickling raises `NotPicklable`.
     """
 
-    def __init__(self, lowered: Lowered, executable: Runnable, constants: tuple[Array, ...] = ()) -> None:
+    def __init__(
+        self, called: Called, executable: Runnable, constants: tuple[Array, ...] = (), origin: Explained | None = None
+    ) -> None:
         """`constants` are those that calls read as they are, in the order of the executable's inputs."""
-        self._binder = lowered.binder
-        self._name = lowered.graph.name
-        self._graph, self._options = _encoded(lowered.graph), lowered.options
+        self._called, self._origin = called, origin
+        self._binder, self._name = called.binder, called.name
         self._executable = executable
-        self._structure = lowered.traced.call
-        self._result = lowered.traced.result
+        self._structure, self._result = called.call, called.result
         self._constants = constants
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
@@ -177,15 +200,32 @@ class Kernel:
         return self._executable.source
 
     def save(self, path: str | Path) -> None:
-        """Write the compiled library to `path`, and its text beside it: of C, to `path`.c."""
-        self._executable.save(path)
+        """Write a package, which `tw.load` reads. Raises `TilewrightError` where it cannot be written or hold the arguments."""
+        from tilewright.api.saved_calls import KERNEL, SavedCall
+        from tilewright.runtime.packages.writing import PackageWriter
+
+        with Shortened():
+            writer = PackageWriter(KERNEL)
+            writer.target(encode(self.saved(writer), SavedCall))
+            writer.write(path)
+
+    def saved(self, writer: PackageWriter) -> SavedCall:
+        """The record of the kernel, whose sections are written. Raises `TilewrightError` for what no package holds."""
+        from tilewright.api.saved_calls import saved_call
+        from tilewright.backends.saving import save_kernel
+
+        return saved_call(self._called, save_kernel((self._executable, self._constants), writer))
 
     def explain(self, *, full: bool = False) -> str:
-        """The plan and its reasons, for a person; `full` leaves out nothing, however long it is."""
+        """The plan and its reasons, for a person; `full` leaves out nothing, however long it is.
+
+        Raises `TilewrightError` for a kernel that was loaded from a package, which has none.
+        """
+        if self._origin is None:
+            raise TilewrightError("a saved kernel has no plan", where=self._name, hint="explain it before it is saved")
         from tilewright.report.explain import explain
 
-        graph = decode(self._graph, Graph) if isinstance(self._graph, bytes) else self._graph
-        return explain(self._options.planned(graph), full=full)
+        return explain(self._origin.planned(), full=full)
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
@@ -193,7 +233,7 @@ class Kernel:
 
 
 def _encoded(graph: Graph) -> bytes | Graph:
-    """What a kernel computes, for whoever asks for its plan: as text, since Python's collector visits every object of a graph.
+    """What a kernel computes, for whoever asks for its plan.
 
     Without the values of constants: a kernel keeps no array that it has packed. A graph that `data_format` has no place for stays
     as it is.

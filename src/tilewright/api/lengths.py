@@ -13,15 +13,13 @@ Ranges are planned for values that do not depend on any call, so that every sess
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
+from tilewright.api.ranges import Extents, Ranges
 from tilewright.graph.expressions.dimensions import multiple_of, substituted
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent, dimensions_of
 
-LARGEST = 1 << 20
-"""The end of the first range; longer extents have ranges of their own."""
 MOST_CUTS = 8
 """Places where the range of an extent is split; with more, its values are specialised."""
 PLANNED = 128
@@ -35,14 +33,12 @@ plans for 128 take 1.2 to 5.9 times as long at 1024, plans for 1024 take 0.97 to
 PLANNED_BATCH = 4
 """The same of batches, the first dimensions of arrays whose other dimensions make enough work: planned as few, so that there are
 blocks for all threads in each of them."""
-Extents = tuple[int, ...]
-"""Of all arrays of a call, one after the other."""
 FIXED = ""
 """The name that stands for a declared extent that does not vary."""
 
 
 class DynamicDimensions:
-    """What the calls of one structure have shown. `key` may run while another thread learns; the other methods may not."""
+    """What the calls of one structure have shown. `ranges.key` may run while another thread learns; the other methods may not."""
 
     def __init__(self, dynamic: bool | None, ranks: Sequence[int] = (), names: Sequence[str | None] = ()) -> None:
         """`dynamic`: None learns from calls, True takes every extent above 1 for dynamic, False none.
@@ -57,47 +53,16 @@ class DynamicDimensions:
         """The calls that showed something."""
         self._told: dict[int, str] = {}
         """Names of dimensions that a caller says vary, by position."""
-        self._cuts: dict[int, tuple[int, ...]] = {}
-        """By position, where ranges begin."""
-        self._multiples: dict[tuple[int, int], int] = {}
-        """By position and beginning of a range: only multiples of this number share a kernel, other extents are specialised."""
-        self._specialised: frozenset[tuple[int, int]] = frozenset()
-        """Positions and the beginnings of ranges."""
-        self._varying: tuple[tuple[int, tuple[int, ...]], ...] = ()
-        """The positions that are dynamic, each with those that it has been equal to so far."""
-
-    def key(self, extents: Extents) -> Extents:
-        """What calls must agree in to share a kernel: extents as they are; those of a dynamic dimension as a number below 0, by
-        the number of their range and by the first position with the same symbol."""
-        if not self._varying:
-            return extents
-        key = list(extents)
-        for position, mates in self._varying:
-            if self._is_exact(position, mates, extents):
-                continue
-            first = next((m for m in mates if m < position and extents[m] == extents[position] and key[m] < 0), position)
-            number = bisect_right(self._begins(position), extents[position]) - 1
-            key[position] = ~(number * len(key) + first)
-        return tuple(key)
-
-    def range_of(self, position: int, extent: int) -> tuple[int, int]:
-        """The smallest and the largest extent that share a kernel with one at a position.
-
-        >>> DynamicDimensions(True).range_of(0, 5) == (1, LARGEST)
-        True
-        """
-        begins = self._begins(position)
-        number = bisect_right(begins, extent) - 1
-        return begins[number], begins[number + 1] - 1 if number + 1 < len(begins) else LARGEST * LARGEST
+        self.ranges = Ranges()
 
     def learn(self, extents: Extents) -> None:
         """Take a call into account that no kernel serves so far. Calls that show nothing are not kept."""
         if self._dynamic is False:
             return
-        known, is_first = self._varying, self._is_first_above_one(extents)
+        known, is_first = self.ranges.varying, self._is_first_above_one(extents)
         self.seen.append(extents)
         self._find_varying(len(extents))
-        if self._varying == known and not is_first:
+        if self.ranges.varying == known and not is_first:
             self.seen.pop()
 
     def tell(self, names: Mapping[int, str], count: int) -> None:
@@ -107,23 +72,24 @@ class DynamicDimensions:
 
     def specialise(self, positions: Sequence[int], extents: Extents) -> None:
         """Specialise these positions for every value in the ranges of a call."""
-        self._specialised |= {(position, self.range_of(position, extents[position])[0]) for position in positions}
+        self.ranges.specialised |= {(position, self.ranges.range_of(position, extents[position])[0]) for position in positions}
 
     def multiply(self, positions: Sequence[int], extents: Extents, factor: int) -> None:
         """Let the multiples of a number, of the ranges of a call at these positions, share a kernel."""
-        self._multiples |= {(position, self.range_of(position, extents[position])[0]): factor for position in positions}
+        found = {(position, self.ranges.range_of(position, extents[position])[0]): factor for position in positions}
+        self.ranges.multiples = {**self.ranges.multiples, **found}
 
     def factor(self, position: int, extent: int) -> int:
         """The number whose multiples share a kernel with an extent at a position."""
-        return self._multiples.get((position, self.range_of(position, extent)[0]), 1)
+        return self.ranges.multiples.get((position, self.ranges.range_of(position, extent)[0]), 1)
 
     def split(self, positions: Sequence[int], begin: int) -> bool:
         """Let another range begin at an extent; False where one does already, or too many do."""
         changed = False
         for position in positions:
-            cuts = self._begins(position)
+            cuts = self.ranges.begins(position)
             if begin > 1 and begin not in cuts and len(cuts) < MOST_CUTS:
-                self._cuts[position] = tuple(sorted((*cuts, begin)))
+                self.ranges.cuts = {**self.ranges.cuts, position: tuple(sorted((*cuts, begin)))}
                 changed = True
         return changed
 
@@ -150,7 +116,7 @@ class DynamicDimensions:
         result: list[Extent] = list(extents)
         for number, (first, positions) in enumerate(symbols(key).items()):
             if first in chosen:
-                low, high = self.range_of(first, extents[first])
+                low, high = self.ranges.range_of(first, extents[first])
                 planned = max(PLANNED_BATCH if position in self._batches else PLANNED for position in positions)
                 planned = PLANNED_MATRIX if f"s{number}" in of_matrices else planned
                 dimension = SymbolicExtent(f"s{number}", low, high, min(max(planned, low), high))
@@ -160,25 +126,13 @@ class DynamicDimensions:
                     result[position] = described
         return result
 
-    def _begins(self, position: int) -> tuple[int, ...]:
-        return self._cuts.get(position, (1, LARGEST + 1))
-
-    def _is_exact(self, position: int, mates: tuple[int, ...], extents: Extents) -> bool:
-        """Whether an extent of a dynamic dimension is specialised: 0, a broadcast, a range of one value, or a refused range."""
-        extent = extents[position]
-        if extent < 1 or (extent == 1 and any(extents[mate] != 1 for mate in mates)):
-            return True
-        low, high = self.range_of(position, extent)
-        is_another = extent % self._multiples.get((position, low), 1) != 0
-        return low == high or is_another or (position, low) in self._specialised
-
     def _is_first_above_one(self, extents: Extents) -> bool:
         """Whether some position has its first extent above 1."""
         return any(extent > 1 and all(seen[i] <= 1 for seen in self.seen) for i, extent in enumerate(extents))
 
     def _find_varying(self, count: int) -> None:
         varying = [position for position in range(count) if self._varies(position)]
-        self._varying = tuple(
+        self.ranges.varying = tuple(
             (number, tuple(mate for mate in varying if mate != number and self._are_mates(mate, number))) for number in varying
         )
 

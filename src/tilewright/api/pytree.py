@@ -94,8 +94,12 @@ def structure_of(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> Structure:
         children = [getattr(tree, key) for key in keys]
     else:
         return static(tree)
-    identities = tuple(map(_identity, keys)) if isinstance(tree, dict) else ()
-    return Node(type(tree), keys, tuple([structure_of(child, is_leaf, leaves) for child in children]), identities)
+    return node(type(tree), keys, tuple([structure_of(child, is_leaf, leaves) for child in children]))
+
+
+def node(kind: type, keys: tuple[Any, ...], children: tuple[Any, ...]) -> Node:
+    """The structure of a container with these keys and structures inside."""
+    return Node(kind, keys, children, tuple(map(_identity, keys)) if issubclass(kind, dict) else ())
 
 
 def _constructor_fields(tree: Any) -> tuple[str, ...]:

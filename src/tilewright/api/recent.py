@@ -69,6 +69,11 @@ class Recent(Generic[KeyT, ValueT]):
             self._when_forgetting()
         return found
 
+    def items(self) -> list[tuple[KeyT, ValueT]]:
+        """All entries, the longest unused first."""
+        with self._lock:
+            return [*{**self._old, **self._young}.items()]
+
     def values(self) -> list[ValueT]:
         """All values, the longest unused first."""
         with self._lock:

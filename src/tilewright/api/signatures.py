@@ -12,7 +12,8 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
-from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, least_factor, named_symbols, symbols
+from tilewright.api.lengths import FACTORS, DynamicDimensions, least_factor, named_symbols, symbols
+from tilewright.api.ranges import Extents, SavedTable
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
@@ -98,7 +99,14 @@ class Signatures(Generic[TracedT, MadeT]):
     def find(self, extents: Extents) -> MadeT | None:
         """The kernel of a call, if there is one."""
         found = self._kernels.get((self, extents))
-        return self._kernels.get((self, self._lengths.key(extents))) if found is None else found
+        return self._kernels.get((self, self._lengths.ranges.key(extents))) if found is None else found
+
+    def saved(self, count: int, number: Callable[[MadeT], int | None]) -> SavedTable:
+        """The table of its kernels as data, without those that have no number; calls have so many extents."""
+        with self._lock:
+            ranges = replace(self._lengths.ranges)
+            entries = [(key, number(made)) for (owner, key), made in self._kernels.items() if owner is self]
+        return SavedTable(count, ranges, tuple((key, found) for key, found in entries if found is not None))
 
     def find_or_make(self, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT:
         """The kernel of a call. Lengths that the function cannot be traced or planned with are specialised."""
@@ -109,7 +117,7 @@ class Signatures(Generic[TracedT, MadeT]):
                 kernel = self.find(extents)
                 if kernel is not None:
                     return kernel
-                key = self._lengths.key(extents)
+                key = self._lengths.ranges.key(extents)
                 begun = self._begun.get(key) or self._begun.get(extents)
                 is_ours = begun is None or not begun.is_by_another_thread()
                 if begun is None or is_ours:

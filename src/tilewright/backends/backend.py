@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from tilewright.artifact import Artifact
 from tilewright.entry_point import Signature
-from tilewright.machine.machine import Machine
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
+    from tilewright.artifact import Artifact
+    from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan, Plan
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -55,9 +54,6 @@ class Runnable(Protocol):
 
     def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
         """One call: the name of every chain, in order, and the seconds that it took."""
-
-    def save(self, path: str | Path) -> None:
-        """Write what was loaded to `path`."""
 
     def memory_stats(self) -> MemoryStats:
         """The memory that calls have needed so far."""

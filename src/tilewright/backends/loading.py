@@ -5,68 +5,21 @@ Artifacts that report NaN and infinities come with a way to compute the same res
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 from tilewright.artifact import Artifact
-from tilewright.backends.backend import Array, Runnable
+from tilewright.backends.backend import Runnable
+from tilewright.backends.checked import Checked, Loaded
 from tilewright.backends.registry import for_machine
-from tilewright.errors import NotFiniteError, TilewrightError
+from tilewright.errors import TilewrightError
 from tilewright.graph.constant_recipe import extreme_constants
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers
 from tilewright.runtime.constants import release_pages, residents
-
-Loaded: TypeAlias = tuple[Runnable, tuple[Array, ...]]
-"""Something to call, and the constants that its calls pass behind the inputs."""
-
-
-@dataclass(eq=False)
-class Checked:
-    """A `Runnable` as `fast` is, whose calls that report NaN or infinities are computed again: by a kernel that is loaded when
-    first needed.
-
-    Legal because inputs never share memory with outputs while a kernel runs (`Executable.run` copies), so that they are as they
-    were. Calls are safe from several threads at once.
-    """
-
-    fast: Runnable
-    strict: Callable[[], Loaded]
-    """Loads a kernel of the same graph that reports nothing."""
-    input_count: int
-    """Of the graph; behind them calls pass constants, which each kernel has its own of."""
-    _loaded: Loaded | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __getattr__(self, name: str) -> Any:
-        """What is asked of the kernel that runs first, which tells `not_finite` of its context where it is saved."""
-        return getattr(self.fast, name)
-
-    def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
-        """As `Runnable`."""
-        try:
-            self.fast.run(inputs, outputs)
-        except NotFiniteError:
-            strict, constants = self._strict()
-            strict.run((*inputs[: self.input_count], *constants), outputs)
-
-    def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
-        """As `Runnable`: of the kernel that computes the results."""
-        try:
-            return self.fast.profile(inputs, outputs)
-        except NotFiniteError:
-            strict, constants = self._strict()
-            return strict.profile((*inputs[: self.input_count], *constants), outputs)
-
-    def _strict(self) -> Loaded:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self.strict()
-            return self._loaded
 
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:

@@ -87,6 +87,11 @@ def inspect(
     return Detected(_machine(info, features, reported, cpus, root), fingerprint)
 
 
+def usable_features() -> frozenset[str]:
+    """The features that code may use in this process: those of the CPU, as far as TILEWRIGHT_MAX_ISA leaves them."""
+    return permitted(isa.capped(cpu.read(Path("/"), platform.machine()).features, current().max_isa))
+
+
 def microarchitecture() -> str:
     """The newest microarchitecture ("zen4", "icelake") all of whose instructions archspec finds here; only for people.
 

@@ -122,15 +122,6 @@ class Executable:
             bind(self.signature, arrays)
             return self.new_outputs(arrays)
 
-    def save(self, path: str | Path) -> None:
-        """Copy the library to `path` and all of its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
-        library = self.origin.content()
-        try:
-            Path(path).write_bytes(library)
-            Path(f"{path}.c").write_text(self.source)
-        except OSError as problem:
-            raise TilewrightError(f"a kernel cannot be saved to {path}", where="save", why=str(problem)) from problem
-
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
         return replace(self.pool.stats(), constant_bytes=self.packed.nbytes)

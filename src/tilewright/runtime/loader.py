@@ -23,7 +23,7 @@ def load(path: Path, kind: type[Library]) -> Library:
         raise not_loaded(path, problem) from problem
 
 
-def load_exporting(path: Path, exported: Sequence[str], kind: type[Library]) -> Library:
+def load_exporting(path: str | Path, exported: Sequence[str], kind: type[Library]) -> Library:
     """Load a library. Raises `OSError` where the loader refuses it, or it lacks names."""
     library = kind(str(path))
     missing = [name for name in exported if not _exports(library, name)]

@@ -15,9 +15,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tilewright.api.building import Compiled, Options
-from tilewright.api.lengths import FIXED, Extents
+from tilewright.api.lengths import FIXED
 from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
+from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures
 from tilewright.errors import (

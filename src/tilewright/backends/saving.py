@@ -1,0 +1,48 @@
+"""Kernels in packages: what runs first, the constants that calls pass, and the kernel that computes calls with NaN again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from tilewright.backends.backend import Runnable
+from tilewright.backends.checked import Checked, Loaded
+from tilewright.errors import TilewrightError
+from tilewright.runtime.executable import Executable
+from tilewright.runtime.packages.entry_points import SavedEntryPoint, restored, saved
+from tilewright.runtime.packages.reading import Package, StoredArray
+from tilewright.runtime.packages.writing import PackageWriter
+
+
+@dataclass(frozen=True, slots=True)
+class SavedKernel:
+    """A loaded kernel."""
+
+    entry: SavedEntryPoint
+    constants: tuple[StoredArray, ...]
+    """That calls pass behind the inputs."""
+    strict: SavedKernel | None
+    """Of the same graph, for calls that report NaN or infinities."""
+    input_count: int
+    """As in `Checked`, if there is a strict one."""
+
+
+def save_kernel(loaded: Loaded, writer: PackageWriter) -> SavedKernel:
+    """The record of a kernel, whose sections are written. Raises `TilewrightError` for those of other backends."""
+    runnable, constants = loaded
+    first = runnable.fast if isinstance(runnable, Checked) else runnable
+    if not isinstance(first, Executable):
+        raise TilewrightError(f"a {type(first).__name__} cannot be saved", where="save", why="only C for CPUs has packages")
+    strict = save_kernel(runnable.loaded_strict(), writer) if isinstance(runnable, Checked) else None
+    count = runnable.input_count if isinstance(runnable, Checked) else 0
+    return SavedKernel(saved(first, writer), tuple(map(writer.array, constants)), strict, count)
+
+
+def load_kernel(found: SavedKernel, package: Package, threads: int | None) -> Loaded:
+    """Load a kernel, and the strict one when a call needs it. Raises `InvalidPackage`."""
+    loaded, constants = restored(found.entry, package, threads), tuple(map(package.array, found.constants))
+    strict = found.strict
+    if strict is None:
+        return loaded, constants
+    checked = Checked(loaded, lambda: load_kernel(strict, package, threads), found.input_count)
+    return cast(Runnable, checked), constants

@@ -1,0 +1,3 @@
+"""The version of the package, which packages of kernels are of, too."""
+
+VERSION = "0.1.0"
