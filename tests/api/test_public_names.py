@@ -37,7 +37,12 @@ def loaded_by(code: str) -> set[str]:
 @pytest.mark.parametrize("package", ["tilewright", "tilewright.onnx"])
 def test_names_are_imported_when_they_are_used(package: str) -> None:
     loaded = loaded_by(f"import {package}")
-    assert {name for name in loaded if name.startswith("tilewright")} == {"tilewright", "tilewright.errors", package}
+    assert {name for name in loaded if name.startswith("tilewright")} == {
+        "tilewright",
+        "tilewright.errors",
+        "tilewright.version",
+        package,
+    }
     assert "numpy" not in loaded
 
 

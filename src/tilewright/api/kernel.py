@@ -116,7 +116,7 @@ class FixedResult:
             output_arrays(self.called.result, out)
         return pytree.unflatten(self.called.result, ())
 
-    def saved(self, writer: PackageWriter) -> SavedCall:
+    def _saved(self, writer: PackageWriter) -> SavedCall:
         """As that of a kernel."""
         from tilewright.api.saved_calls import saved_call
 
@@ -206,10 +206,10 @@ class Kernel:
 
         with Shortened():
             writer = PackageWriter(KERNEL)
-            writer.target(encode(self.saved(writer), SavedCall))
+            writer.target(encode(self._saved(writer), SavedCall))
             writer.write(path)
 
-    def saved(self, writer: PackageWriter) -> SavedCall:
+    def _saved(self, writer: PackageWriter) -> SavedCall:
         """The record of the kernel, whose sections are written. Raises `TilewrightError` for what no package holds."""
         from tilewright.api.saved_calls import saved_call
         from tilewright.backends.saving import save_kernel

@@ -55,7 +55,7 @@ def save_function(
         )
         for (called, *arrays), found in signatures
     ]
-    saved = SavedFunction(name, saved_binder(binder), tuple(kernel.saved(writer) for kernel in numbers), tuple(tables))
+    saved = SavedFunction(name, saved_binder(binder), tuple(kernel._saved(writer) for kernel in numbers), tuple(tables))
     writer.target(data_format.encode(saved, SavedFunction))
     writer.write(path)
 
