@@ -98,7 +98,7 @@ def joined(outputs: Sequence[Array]) -> Array:
 
 def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
     """A model's outputs with no node compiled."""
-    from tilewright.api.onnx.steps import NodeRunner, SessionContext
+    from tilewright.api.onnx.steps import SessionContext, node_runner
     from tilewright.frontend.onnx.reading import load
 
     body, context = load(path).body, SessionContext()
@@ -107,5 +107,5 @@ def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
         **{value.unique: feeds[value.name] for value in body.inputs if value.name in feeds},
     }
     for node in body.nodes:
-        values.update(zip(node.outputs, NodeRunner(node, context).run(values), strict=True))
+        values.update(zip(node.outputs, node_runner(node, context).run(values), strict=True))
     return [values[value.unique] for value in body.outputs]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.api.building import Compiled
+from tilewright.api.compiled import Compiled
 from tilewright.api.onnx.given_names import with_given_names
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext, Step
 from tilewright.api.onnx.values import Values

@@ -6,16 +6,17 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from time import perf_counter
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tilewright.api.building import Compiled, Options
+from tilewright.api.building import Options
+from tilewright.api.compiled import Compiled
 from tilewright.api.lengths import FIXED
+from tilewright.api.onnx.running import NodeRunner, Outline, RunningStep
 from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.ranges import Extents
@@ -32,8 +33,7 @@ from tilewright.errors import (
     UnsupportedOperation,
 )
 from tilewright.frontend.onnx.extents import Symbolic
-from tilewright.frontend.onnx.model import Array, Body, Node, live_nodes
-from tilewright.frontend.onnx.reference import run_reference
+from tilewright.frontend.onnx.model import Body, Node, live_nodes
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
@@ -281,24 +281,17 @@ class _Maker:
             return Step(self.remaining, unplanned, self.constants)
 
 
-class Clock(Protocol):
-    """Who measures a call."""
+class Step(RunningStep):
+    """A stage that was imported and compiled for the values of a call."""
 
-    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
-        """Run the graph of a step, for the values of a call and the arrays that it reads."""
-
-    def node(self, node: Node, seconds: float) -> None:
-        """A node ran as NumPy."""
-
-
-class Step:
-    """A stage that runs, and what comes after it."""
+    following: RemainingSubgraph | None
 
     def __init__(self, remaining: RemainingSubgraph, stage: Stage, constants: ConstantValues) -> None:
         self.remaining, self.constants = remaining, constants
         context = remaining.context
         self.stage = stage
-        self.compiled: Compiled | None = None
+        self.outline = Outline(stage.inputs, stage.outputs, dict(stage.same), dict(stage.nodes), stage.places())
+        self.compiled = None
         self.plans: tuple[Plan, ...] = ()
         """Of the chains of its graph, once a profile asked for them; they hold no constants."""
         self.called: tuple[dict[str, int], tuple[Plan, ...]] | None = None
@@ -310,105 +303,55 @@ class Step:
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             context.compiled.append(stage.graph.name)
-        self._runners: list[tuple[Node, NodeRunner]] = []
-        self._known = {name: frozen(value) for name, value in stage.known.items()}
+        self.runners: list[NodeRunner] = []
+        self.known = {name: frozen(value) for name, value in stage.known.items()}
         known = {**remaining.known, **{name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}}
         for node in stage.as_numpy:
             known.update(self._constant_results(node, known))
         self.following = _following(remaining, stage, known) if stage.rest else None
         remaining.check_files()
-        for node, _ in self._runners:
-            context.report_numpy(node, stage.refused.get(node.label))
+        for runner in self.runners:
+            context.report_numpy(runner.node, stage.refused.get(runner.node.label))
 
     def _constant_results(self, node: Node, known: Values) -> Values:
         """What a node makes of constants alone, now; nothing of another node, which runs in every call."""
-        runner = NodeRunner(node, self.remaining.context)
+        runner = node_runner(node, self.remaining.context)
         if not node.reads() <= known.keys() or _is_random(node):
-            self._runners.append((node, runner))
+            self.runners.append(runner)
             return {}
         made = dict(zip(node.outputs, runner.run(known), strict=True))
-        self._known.update((name, frozen(value)) for name, value in made.items())
+        self.known.update((name, frozen(value)) for name, value in made.items())
         return made
 
-    def run(self, values: Values, clock: Clock | None = None, targets: Mapping[str, Any] = NO_VALUES) -> None:
-        """Add the values that are left to those that are given. A `clock` is told what every part took.
 
-        A value that has a target, an array by its name, may be written there, where nothing but this graph is run: what runs
-        behind it might show parts of the array elsewhere, or still read what the array held.
-        """
-        if self.compiled is not None:
-            inputs = [values[name] for name in self.stage.inputs]
-            is_alone = not self._runners and self.following is None
-            places = [targets.get(name) for name in self.stage.outputs] if targets and is_alone else ()
-            try:
-                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
-            except PositionError as problem:
-                raise self.stage.placed(problem) from None
-            values.update(zip(self.stage.outputs, results, strict=True))
-        for name, known in self._known.items():
-            values[name] = known.evaluate(self.dimensions(values)) if isinstance(known, Symbolic) else known
-        for name, source in self.stage.same.items():
-            values[name] = values[source]
-        for node, runner in self._runners:
-            begin = perf_counter()
-            values.update(zip(node.outputs, runner.run(values), strict=True))
-            if clock is not None:
-                clock.node(node, perf_counter() - begin)
-        if self.following is not None:
-            self.following.step(values).run(values, clock)
-
-    def dimensions(self, values: Values) -> dict[str, int]:
-        """The values of run-time dimensions, by name, for those of a call."""
-        return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
+def node_runner(node: Node, context: SessionContext) -> NodeRunner:
+    """A node that runs as NumPy; its graphs are compiled when they are first run."""
+    (kept,) = [node] if context.mapped else held_nodes([node])
+    return NodeRunner(node, {name: BodyRunner(f"{node.operator}_{name}", body, context) for name, body in kept.bodies.items()})
 
 
-class NodeRunner:
-    """A node as its reference implementation; its graphs are compiled on their own."""
-
-    def __init__(self, node: Node, context: SessionContext) -> None:
-        self.node = node
-        (kept,) = [node] if context.mapped else held_nodes([node])
-        self._bodies = {name: _BodyRunner(f"{node.operator}_{name}", body, context) for name, body in kept.bodies.items()}
-
-    def run(self, values: Values) -> tuple[Any, ...]:
-        """The results for the values that the node reads."""
-        inputs: list[Any] = [values[name] if name else None for name in self.node.inputs]
-        match self.node.operator if self.node.definition is None else "":
-            case "Identity":
-                return (inputs[0],)
-            case "If":
-                taken = "then_branch" if np.asarray(inputs[0]).reshape(-1)[:1].any() else "else_branch"
-                return self._bodies[taken].call(values)
-            case "Shape":
-                shape = np.shape(inputs[0])[self.node.attributes.get("start", 0) : self.node.attributes.get("end")]
-                return (np.array(shape, np.int64),)
-            case "Size":
-                return (np.array(np.size(inputs[0]), np.int64),)
-        bodies = {name: partial(body.call, values) for name, body in self._bodies.items()}
-        return run_reference(self.node, inputs, bodies)
-
-
-class _BodyRunner:
+class BodyRunner:
     """A graph inside a node."""
 
     def __init__(self, name: str, body: Body, context: SessionContext) -> None:
-        self._name, self._body, self._context = name, body, context
+        self._name, self.body, self._context = name, body, context
 
     @cached_property
-    def _remaining(self) -> RemainingSubgraph:
-        body, context = self._body, self._context
+    def remaining(self) -> RemainingSubgraph:
+        """Its nodes."""
+        body, context = self.body, self._context
         wanted = [output.unique for output in body.outputs]
         return RemainingSubgraph(self._name, body.nodes, body.constants, wanted, context, check_files=_check_of(context))
 
     def call(self, outer: Values, *inputs: Any) -> tuple[Any, ...]:
         """The graph's outputs for its inputs and the outer values that it captures."""
-        if len(inputs) != len(self._body.inputs):
-            where = f"{self._name} {self._body.name!r}"
-            raise InvalidModel(f"a body of {len(self._body.inputs)} inputs is given {len(inputs)}", where=where)
-        values = {name: outer[name] for name in self._body.captured}
-        values.update((declared.unique, as_value(given)) for declared, given in zip(self._body.inputs, inputs, strict=True))
-        self._remaining.run(values)
-        return tuple(values[declared.unique] for declared in self._body.outputs)
+        if len(inputs) != len(self.body.inputs):
+            where = f"{self._name} {self.body.name!r}"
+            raise InvalidModel(f"a body of {len(self.body.inputs)} inputs is given {len(inputs)}", where=where)
+        values = {name: outer[name] for name in self.body.captured}
+        values.update((declared.unique, as_value(given)) for declared, given in zip(self.body.inputs, inputs, strict=True))
+        self.remaining.run(values)
+        return tuple(values[declared.unique] for declared in self.body.outputs)
 
 
 def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, Any]) -> RemainingSubgraph:

@@ -12,9 +12,9 @@ from pathlib import Path
 from time import perf_counter_ns, time_ns
 from typing import Any
 
-from tilewright.api.building import Compiled
+from tilewright.api.compiled import Compiled
 from tilewright.api.onnx.options import PROVIDER
-from tilewright.api.onnx.steps import Step
+from tilewright.api.onnx.running import RunningStep
 from tilewright.api.onnx.values import Values
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.model import Array, Node
@@ -60,13 +60,13 @@ class Trace:
             raise TilewrightError(f"{self.path} cannot be written", where="end_profiling", why=why, hint=hint) from problem
         return str(self.path)
 
-    def run(self, step: Step, values: Values) -> None:
+    def run(self, step: RunningStep, values: Values) -> None:
         """Run a step with a clock."""
         begin = self.now_ns()
         step.run(values, self)
         self.add("Session", "model_run", begin, self.now_ns() - begin)
 
-    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
+    def graph(self, step: RunningStep, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
         """Run the graph of a step with the library's clocks."""
         begin = self.now_ns()
         outputs, measured = compiled.profile(inputs)
