@@ -197,7 +197,7 @@ def test_a_failure_of_tilewright_is_no_user_error(
     module: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path))
-    monkeypatch.setattr("tilewright.frontend.tracing.trace.verify", None)
+    monkeypatch.setattr("tilewright.frontend.tracing.trace.verify_stage", None)
     assert main(["explain", f"{module}:product", "--arg", "8x8", "--arg", "8x8", *TARGET]) == 70
 
 
