@@ -50,7 +50,7 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import check_sizes, verify, verify_stage
 from tilewright.kernels import registry
 from tilewright.machine import Machine
-from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
+from tilewright.plan.decisions.inlined_kernels import guessed, seconds_at_peak, with_inlined_kernels
 from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.memory import rare_collections
 from tilewright.plan.types import MergedArgument, ModelPlan
@@ -171,7 +171,8 @@ def plan(
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
         kernels = registry.by_name()
-        divided = partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)
+        products_s = seconds_at_peak(rest, machine)
+        divided = partition_with(rest, known, lambda plans: told(guessed(plans, products_s, kernels)), chosen.apart)
         model_plan = with_inlined_kernels(chosen.reported(divided), kernels)
         model_plan = tuned_plans.applied(model_plan)
         for chain_plan in model_plan.plans:

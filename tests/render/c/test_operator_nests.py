@@ -51,7 +51,7 @@ def nests_of(program: Program, nests: Nests | None = None) -> list[OperatorNest]
 def both_forms(model_plan: ModelPlan) -> tuple[Artifact, Artifact]:
     """With shared nests, and with loops of literals in every chain."""
     program = lower_program(model_plan)
-    with mock.patch("tilewright.render.c.program.with_shared_nests", lambda nest, _: nest):
+    with mock.patch("tilewright.render.c.nest.with_shared_nests", lambda nest, _: nest):
         copied = emit_program(program)
     return emit_program(program), copied
 

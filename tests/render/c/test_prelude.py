@@ -28,8 +28,9 @@ from tilewright.kernels.functions.compensated_sums import TYPES, compensated_sum
 from tilewright.kernels.functions.scalar_functions import element_memory, lane_functions, scalar_functions
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.machine import Machine
-from tilewright.render.c.library import chains_and_entry, helpers
-from tilewright.render.c.nest import WHOLE_ABOVE, WHOLE_BELOW
+from tilewright.render.c.c_file import nest_text
+from tilewright.render.c.library import preparation, preparation_helpers
+from tilewright.render.c.nest import WHOLE_ABOVE, WHOLE_BELOW, routine_of
 from tilewright.render.c.packing import PACKING
 from tilewright.render.c.program import c_file, lower_program
 
@@ -122,8 +123,10 @@ def test_a_prelude_holds_what_the_text_calls(build: Callable[[Graphs], None]) ->
     graphs = Graphs()
     build(graphs)
     file = c_file(lower_program(compiler.plan(graphs.graph(), Machine.named("x86-64-v4"))))
-    declared = closure(helpers(file))
-    called = words(chains_and_entry(file)) & defined(KNOWN)
+    routines = [routine_of(file, source) for source in file.nests]
+    declared = closure(preparation_helpers(file).union(*(routine.helpers for routine in routines)))
+    nests = [nest for routine in routines for nest in routine.nests.values()]
+    called = words([*(routine.text for routine in routines), *map(nest_text, nests), *preparation(file)]) & defined(KNOWN)
     assert called <= defined(declared)
     assert {helper.name for helper in declared} == EXPECTED[build]
 
@@ -137,5 +140,6 @@ def test_masks_of_data_read_and_round_it() -> None:
 
     operands = [tw.spec((2, 300, 64))] * 3
     plan = tw.jit(attention, target="x86-64-v4").lower(*operands, tw.spec((2,), "int32")).model_plan
-    declared = {helper.name for helper in closure(helpers(c_file(lower_program(plan))))}
+    file = c_file(lower_program(plan))
+    declared = {helper.name for source in file.nests for helper in closure(routine_of(file, source).helpers)}
     assert {"tw_whole_above", "tw_load_int32"} <= declared

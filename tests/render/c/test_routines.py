@@ -16,14 +16,15 @@ from tilewright.plan.chains import Names, names_of, renamed_graph
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.render.c.c_file import Routine, shared
-from tilewright.render.c.library import _routines
+from tilewright.render.c.nest import routine_of
 from tilewright.render.c.program import c_file, lower_program
 
 MODELS = ("bert", "gpt2_cached", "mobilenet_v2", "mixer")
 
 
 def routines(model_plan: ModelPlan) -> list[Routine]:
-    return _routines(c_file(lower_program(model_plan)))[0]
+    file = c_file(lower_program(model_plan))
+    return [routine_of(file, source) for source in file.nests]
 
 
 def nameless(routine: Routine) -> str:

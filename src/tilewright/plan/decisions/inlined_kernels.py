@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.machine import Machine
 from tilewright.plan.known_operands import has_known_left
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 
@@ -37,10 +38,15 @@ def with_inlined_kernels(model_plan: ModelPlan, kernels: Mapping[str, MicroKerne
     return replace(model_plan, plans=_decided(model_plan.plans, kernels, model_plan.predicted_seconds))
 
 
-def guessed(plans: Sequence[Plan], graph: Graph, kernels: Mapping[str, MicroKernel]) -> tuple[Plan, ...]:
-    """Some plans of a graph with a guess, before the others stand: as if the whole took the time of its products at the peak."""
+def seconds_at_peak(graph: Graph, machine: Machine) -> float:
+    """The time of the products of a graph at the peak of a machine."""
     flops = (2 * math.prod(planned_extent(axis.extent) for axis in op.axes) for op in graph.operators if op.is_contraction())
-    return _decided(plans, kernels, sum(flops) / plans[0].machine.peak("float32")) if plans else ()
+    return sum(flops) / machine.peak("float32")
+
+
+def guessed(plans: Sequence[Plan], model_s: float, kernels: Mapping[str, MicroKernel]) -> tuple[Plan, ...]:
+    """Some plans of a graph with a guess, before the others stand: as if the whole took the time of its products at the peak."""
+    return _decided(plans, kernels, model_s)
 
 
 def _decided(plans: Sequence[Plan], kernels: Mapping[str, MicroKernel], model_s: float) -> tuple[Plan, ...]:

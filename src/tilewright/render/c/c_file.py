@@ -28,6 +28,7 @@ from tilewright.kernels.helpers import Helper, texts
 from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
 from tilewright.leaves.registry import lowered
 from tilewright.lower.program import Structure
+from tilewright.plan.types import Plan
 from tilewright.render.c.packing import copy_helper, copy_lines
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
@@ -89,6 +90,10 @@ class Routine:
     """Equal for routines that are the same code but for names."""
     nests: Mapping[str, OperatorNest] = field(default_factory=dict)
     """The shared loops that are called, by the name of their function."""
+    arguments: tuple[int, ...] = ()
+    """The numbers of those arguments of its region that are pointers."""
+    size_names: tuple[str, ...] = ()
+    """What the sizes are called in the text."""
 
     @property
     def declaration(self) -> str:
@@ -139,9 +144,8 @@ class RoutineSource:
     """A region with all else that its functions are made of."""
 
     region: Region
+    plan: Plan
     arguments: tuple[Argument, ...]
-    header: tuple[str, ...]
-    """Lines for people: the plan and its price."""
     lookups_before: int
     """How many the chains before this one have."""
     structure: Structure | None

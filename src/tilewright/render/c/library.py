@@ -24,6 +24,7 @@ from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import characters
 from tilewright.leaves.registry import functions as functions_of
+from tilewright.lower.program import Structure
 from tilewright.render.c.c_file import (
     File,
     NestCall,
@@ -37,7 +38,7 @@ from tilewright.render.c.c_file import (
     unambiguous,
     with_prelude,
 )
-from tilewright.render.c.nest import defined, nest_helpers, node_helpers, node_lines, routine_of
+from tilewright.render.c.nest import defined, node_helpers, node_lines, routine_like, routine_of
 
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -138,18 +139,8 @@ def emit_files(file: File) -> Emitted:
 
 
 def emit_file(file: File) -> Emitted:
-    """The same in one file: it ends with `chains_and_entry`."""
+    """The same in one file: it ends with the functions of all chains and the entry points."""
     return _whole(file, *_routines(file))
-
-
-def chains_and_entry(file: File) -> list[str]:
-    """The functions of all chains and the entry points: what follows the prelude and the kernels in a file."""
-    return _chains_and_entry(file, *_routines(file))
-
-
-def helpers(file: File) -> frozenset[Helper]:
-    """The helpers that all these functions call."""
-    return preparation_helpers(file).union(*(nest_helpers(nest.region) for nest in file.nests))
 
 
 def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> Emitted:
@@ -160,8 +151,14 @@ def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -
 
 
 def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
-    """Those of all nests, and for each the one that is called in its place."""
-    routines = [routine_of(file, nest) for nest in file.nests]
+    """Those of all nests, and for each the one that is called in its place: only such a one has a text."""
+    first: dict[Structure | str, Routine] = {}
+    routines = []
+    for nest in file.nests:
+        other = first.get(nest.structure or nest.region.name)
+        routine = other and routine_like(file, nest, other)
+        routines.append(routine or routine_of(file, nest))
+        first.setdefault(nest.structure or nest.region.name, routines[-1])
     return routines, shared(routines)
 
 

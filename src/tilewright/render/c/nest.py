@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import accumulate, takewhile
 from math import prod
 
@@ -20,6 +21,7 @@ from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import lowered
+from tilewright.lower.plan_comment import header
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
     File,
@@ -29,6 +31,7 @@ from tilewright.render.c.c_file import (
     loop_helpers,
     nest_name,
 )
+from tilewright.render.c.operator_nests import with_shared_nests
 from tilewright.render.c.packing import copy_helper, copy_lines
 
 WHOLE_BELOW = Helper(
@@ -51,6 +54,7 @@ TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below 
 )
 
 BLOCK, NEXT_BLOCK = map(local, ("block", "next"))
+LOOKUPS_BEFORE = "lookups_before"
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
 
@@ -60,14 +64,12 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    region, arguments = source.region, source.arguments
+    region, arguments = with_shared_nests(source.region, source.plan.execution.nests), source.arguments
     task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])
-    definitions = (*file.definitions, ("lookups_before", str(source.lookups_before)))
-    sizes = [(name, value) for name, value in definitions if name in mentioned]
-    used = [
-        (f"{argument.c_type} *const {argument.name}", argument.pointer) for argument in arguments if argument.name in mentioned
-    ]
+    sizes = [(name, value) for name, value in _sizes(file, source) if name in mentioned]
+    numbers = tuple(number for number, argument in enumerate(arguments) if argument.name in mentioned)
+    used = [(f"{arguments[number].c_type} *const {arguments[number].name}", arguments[number].pointer) for number in numbers]
     used += [CALLER] if "caller" in mentioned else []
     pointers = [f"{declared} = call->tensors[{number}];" for number, (declared, _) in enumerate(used)]
     size_arguments = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
@@ -77,15 +79,40 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
     ]
     signature = f"static void {region.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     text = [
-        comment(source.header),
+        comment(header(source.region, source.plan)),
         function(signature, [*opening, *defined(size_arguments, file.bounds, [*pointers, *task])]),
         function(f"void {region.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
     shared = tuple(dict.fromkeys(node.nest for node in region.nodes() if isinstance(node, NestCall)))
     nests = {nest_name(called): called for called in shared}
-    helpers = nest_helpers(region)
-    return Routine(region.name, "\n".join(text), *passed, leaves_of(region), helpers, source.structure, nests)
+    return Routine(
+        region.name,
+        "\n".join(text),
+        *passed,
+        leaves_of(region),
+        nest_helpers(region),
+        source.structure,
+        nests,
+        numbers,
+        tuple(name for name, _ in sizes),
+    )
+
+
+def routine_like(file: File, source: RoutineSource, other: Routine) -> Routine | None:
+    """The routine of a region, without its text, as that of another region of its structure; None where it has to be made: where
+    it is passed strides of arguments, which go by the names of these."""
+    if not set(other.size_names) <= file.bounds.keys() | {LOOKUPS_BEFORE}:
+        return None
+    sizes, given = dict(_sizes(file, source)), (source.arguments[number].pointer for number in other.arguments)
+    pointers = (*given, *other.pointers[len(other.arguments) :])
+    return replace(other, name=source.region.name, text="", pointers=pointers, sizes=tuple(sizes[n] for n in other.size_names))
+
+
+def _sizes(file: File, source: RoutineSource) -> Iterator[tuple[str, str]]:
+    """All run-time sizes that a routine may be passed: (variable, C expression in the entry point)."""
+    yield from file.definitions
+    yield LOOKUPS_BEFORE, str(source.lookups_before)
 
 
 def nest_helpers(region: Region) -> frozenset[Helper]:

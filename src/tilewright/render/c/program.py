@@ -32,14 +32,13 @@ from tilewright.lower.arguments import (
     value_of_formula,
 )
 from tilewright.lower.chain import lower
-from tilewright.lower.plan_comment import header
 from tilewright.lower.program import BlockProgram, block_program
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.c_file import Argument, File, Prepared, RoutineSource
 from tilewright.render.c.library import emit_files, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import leaves_of
-from tilewright.render.c.operator_nests import shared, with_shared_nests
+from tilewright.render.c.operator_nests import shared
 
 ENTRY_POINT = "tilewright_run"
 LARGEST_LONG = (1 << 63) - 1
@@ -97,13 +96,7 @@ def c_file(program: Program) -> File:
     lookups_before = accumulate((len(lookups_of(plan.chain)) for plan in program.model_plan.plans), initial=0)
     before = dict(zip(map(id, program.model_plan.plans), lookups_before, strict=False))
     nests = tuple(
-        RoutineSource(
-            with_shared_nests(region, plan.execution.nests),
-            tuple(_arguments(region, plan, pointers, constants)),
-            header(region, plan),
-            before[id(plan)],
-            structure,
-        )
+        RoutineSource(region, plan, tuple(_arguments(region, plan, pointers, constants)), before[id(plan)], structure)
         for region, plan, structure in zip(program.regions, program.plans, program.structures, strict=True)
     )
     return File(
