@@ -26,6 +26,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar, Union
 
 import ml_dtypes
@@ -122,7 +123,7 @@ def _plain(kind: type) -> _Form:
         return value
 
     def write(value: Any) -> Encoded:
-        return check(value.item() if isinstance(value, np.generic) and isinstance(value, numpy_kinds) else value)
+        return value if type(value) in exact else check(value.item() if isinstance(value, numpy_kinds) else value)
 
     return _Form(lambda value: isinstance(value, (*exact, *numpy_kinds)), lambda value: type(value) in exact, write, check)
 
@@ -130,11 +131,14 @@ def _plain(kind: type) -> _Form:
 def _choice(kind: Any) -> _Form:
     forms = [_form(argument) for argument in typing.get_args(kind)]
 
+    by_type: dict[type, _Form] = {}
+    """Of values that were met: what accepts a value depends on its type alone."""
+
     def write(value: Any) -> Encoded:
-        for form in forms:
-            if form.accepts(value):
-                return form.write(value)
-        raise Unreadable(f"a {type(value).__name__} is none of {kind}")
+        form = by_type.get(type(value)) or next((form for form in forms if form.accepts(value)), None)
+        if form is None:
+            raise Unreadable(f"a {type(value).__name__} is none of {kind}")
+        return by_type.setdefault(type(value), form).write(value)
 
     def read(value: Encoded) -> Any:
         for form in forms:
@@ -165,8 +169,12 @@ def _many(kind: Any) -> _Form:
 
 
 def _each(kinds: tuple[Any, ...]) -> _Form:
+    @functools.cache
+    def writes() -> list[Callable[[Any], Encoded]]:
+        return [_form(kind).write for kind in kinds]
+
     def write(values: Any) -> Encoded:
-        return [_form(kind).write(value) for kind, value in zip(kinds, values, strict=True)]
+        return [write(value) for write, value in zip(writes(), values, strict=True)]
 
     def read(values: Encoded) -> Any:
         return tuple([_form(kind).read(value) for kind, value in zip(kinds, _listed(values), strict=True)])
@@ -193,6 +201,7 @@ def _enumeration(kind: Any) -> _Form:
 
 def _record(kind: Any) -> _Form:
     names = [field.name for field in fields(kind) if field.init]
+    parts = attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
 
     @functools.cache
     def forms() -> list[_Form]:
@@ -203,7 +212,7 @@ def _record(kind: Any) -> _Form:
         return [_form(hint) for hint in hints]
 
     def write(value: Any) -> Encoded:
-        return [form.write(getattr(value, name)) for form, name in zip(forms(), names, strict=True)]
+        return [form.write(part) for form, part in zip(forms(), parts(value), strict=True)]
 
     def read(values: Encoded) -> Any:
         return kind(*[form.read(value) for form, value in zip(forms(), _listed(values), strict=True)])
