@@ -123,7 +123,9 @@ def _plain(kind: type) -> _Form:
         return value
 
     def write(value: Any) -> Encoded:
-        return value if type(value) in exact else check(value.item() if isinstance(value, numpy_kinds) else value)
+        if type(value) in exact:
+            return value
+        return check(value.item() if isinstance(value, np.generic) and isinstance(value, numpy_kinds) else value)
 
     return _Form(lambda value: isinstance(value, (*exact, *numpy_kinds)), lambda value: type(value) in exact, write, check)
 
