@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from tilewright import settings
 from tilewright.api.logs import decided
 from tilewright.artifact import Artifact
-from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
@@ -88,14 +87,3 @@ class Options:
         model_plan, artifact = compiler.plan_and_generate(graph, self.machine, fuse=self.fuse, precision=self.precision)
         decided(model_plan)
         return artifact
-
-
-def checked_choice(name: str, choice: object, where: str, decides: str) -> bool | None:
-    """An option of True, False, or None, with which something else decides. Raises `TilewrightError` for all else.
-
-    >>> checked_choice("fuse", False, "tw.jit", "price")
-    False
-    """
-    if choice is not None and not isinstance(choice, bool):
-        raise TilewrightError(f"{name}={choice!r} is no choice", where=where, hint=f"use True, False or None (by {decides})")
-    return choice

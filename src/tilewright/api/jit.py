@@ -15,8 +15,9 @@ import numpy as np
 
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
-from tilewright.api.building import Options, checked_choice
+from tilewright.api.building import Options
 from tilewright.api.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
+from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.ranges import Extents

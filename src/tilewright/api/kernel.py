@@ -201,11 +201,12 @@ class Kernel:
 
     def save(self, path: str | Path) -> None:
         """Write a package, which `tw.load` reads. Raises `TilewrightError` where it cannot be written or hold the arguments."""
-        from tilewright.api.saved_calls import KERNEL, SavedCall
+        from tilewright.api.saved_calls import SavedCall
+        from tilewright.runtime.packages.layout import Content
         from tilewright.runtime.packages.writing import PackageWriter
 
         with Shortened():
-            writer = PackageWriter(KERNEL)
+            writer = PackageWriter(Content.KERNEL)
             writer.target(encode(self._saved(writer), SavedCall))
             writer.write(path)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tilewright.api.saved_calls import FUNCTION, KERNEL, SavedCall, SavedFunction
+from tilewright.api.saved_calls import SavedCall, SavedFunction
 from tilewright.api.saved_functions import function_of, kernel_of
 from tilewright.api.tracebacks import Shortened
 from tilewright.errors import TilewrightError
-from tilewright.runtime.packages.layout import refused
+from tilewright.runtime.packages.layout import Content
 from tilewright.runtime.packages.reading import open_package
 
 
@@ -26,8 +26,12 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None, mmap: bool
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.load", hint="use 1, 2, ... or None")
         package = open_package(path, mmap=mmap, verify=verify)
-        if package.header.content == KERNEL:
-            return kernel_of(package.plan(SavedCall), package, threads)
-        if package.header.content == FUNCTION:
-            return function_of(package.plan(SavedFunction), package, threads)
-        raise refused(package.path, f"it holds a {package.header.content!r:.40}")
+        match package.header.content:
+            case Content.KERNEL:
+                return kernel_of(package.plan(Content.KERNEL, SavedCall), package, threads)
+            case Content.FUNCTION:
+                return function_of(package.plan(Content.FUNCTION, SavedFunction), package, threads)
+            case Content.SESSION:
+                from tilewright.api.onnx.session import session_of
+
+                return session_of(package, threads)

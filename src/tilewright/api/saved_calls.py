@@ -15,8 +15,6 @@ from tilewright.backends.saving import SavedKernel
 from tilewright.errors import TilewrightError
 from tilewright.runtime.arrays import dtype_named
 
-KERNEL, FUNCTION = "kernel", "function"
-"""Contents of packages, whose plans are a `SavedCall` and a `SavedFunction`."""
 KINDS: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}
 
 

@@ -10,7 +10,6 @@ from tilewright.api.calling import Array, Binder
 from tilewright.api.kernel import FixedResult, Kernel
 from tilewright.api.ranges import KernelTable
 from tilewright.api.saved_calls import (
-    FUNCTION,
     SavedCall,
     SavedFunction,
     SavedSignatures,
@@ -24,6 +23,7 @@ from tilewright.backends.saving import load_kernel
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph import data_format
 from tilewright.runtime.arrays import dtype_named, views
+from tilewright.runtime.packages.layout import Content
 from tilewright.runtime.packages.reading import Package
 from tilewright.runtime.packages.writing import PackageWriter
 
@@ -46,7 +46,7 @@ def save_function(
     if not numbers:
         hint = "call the function, or prepare() its shapes, before it is saved"
         raise TilewrightError(f"{name} has no kernels to save", where="save", hint=hint)
-    writer = PackageWriter(FUNCTION)
+    writer = PackageWriter(Content.FUNCTION)
     tables = [
         SavedSignatures(
             saved_structure(called),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from tilewright.api.compiled import Compiled
-from tilewright.api.onnx.values import NO_VALUES, Values
-from tilewright.errors import PositionError
+from tilewright.api.onnx.values import NO_VALUES, Values, as_value
+from tilewright.errors import InvalidModel, PositionError
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.reference import run_reference
@@ -44,18 +44,33 @@ class Clock(Protocol):
         """A node ran as NumPy."""
 
 
-class Following(Protocol):
-    """What comes behind a step."""
+class Subgraph(Protocol):
+    """The nodes of a model from some point on."""
 
     def step(self, values: Values) -> RunningStep:
         """What to run for these values."""
 
 
-class Inner(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class Inner:
     """A graph inside a node."""
+
+    name: str
+    inputs: tuple[str, ...]
+    captured: tuple[str, ...]
+    """The outer values that it reads."""
+    outputs: tuple[str, ...]
+    subgraph: Callable[[], Subgraph]
+    """Its nodes, when they are first run."""
 
     def call(self, outer: Values, *inputs: Any) -> tuple[Any, ...]:
         """The graph's outputs for its inputs and the outer values that it captures."""
+        if len(inputs) != len(self.inputs):
+            raise InvalidModel(f"a body of {len(self.inputs)} inputs is given {len(inputs)}", where=self.name)
+        values = {name: outer[name] for name in self.captured}
+        values.update((name, as_value(given)) for name, given in zip(self.inputs, inputs, strict=True))
+        self.subgraph().step(values).run(values)
+        return tuple(values[name] for name in self.outputs)
 
 
 class NodeRunner:
@@ -90,7 +105,7 @@ class RunningStep:
     known: Values
     """Values that need no computation."""
     runners: Sequence[NodeRunner]
-    following: Following | None
+    following: Subgraph | None
 
     def run(self, values: Values, clock: Clock | None = None, targets: Mapping[str, Any] = NO_VALUES) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from sys import modules
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,26 +12,30 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tilewright.api import dynamo, logs
-from tilewright.api.ahead import prepare_all
-from tilewright.api.building import checked_choice
+from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
-from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
 from tilewright.api.onnx.trace import Trace
 from tilewright.api.onnx.values import NO_VALUES
-from tilewright.api.onnx.weights import held_model
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.model import Declared, Model
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
+from tilewright.runtime.packages import reading
+from tilewright.runtime.packages.layout import Content
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tilewright.api.onnx.reports import Profile
+    from tilewright.api.onnx.saved_sessions import LoadedSubgraph
+    from tilewright.api.onnx.steps import RemainingSubgraph
     from tilewright.plan.types import ModelPlan
+    from tilewright.runtime.packages.reading import Package
 
 
 WHERE = "InferenceSession"
@@ -68,6 +72,9 @@ class InferenceSession:
     also of onnxruntime's classes (`tilewright.onnx.capi.onnxruntime_pybind11_state`). Copying and pickling raise `NotPicklable`.
     """
 
+    _subgraphs: dict[frozenset[str], RemainingSubgraph | LoadedSubgraph]
+    """By the defaults that calls override."""
+
     @opaque
     def __init__(
         self,
@@ -80,7 +87,7 @@ class InferenceSession:
         prepare: bool = True,
         precision: str = "float32",
         fuse: bool | None = None,
-        mapped: bool = False,
+        mapped: bool | None = None,
         **options: Any,
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
@@ -92,32 +99,104 @@ class InferenceSession:
         Weights that later compilations read (dynamic dimensions) are copied, and the session goes on whatever becomes of the
         model's files. With `mapped` they stay there and take no memory: calls that need another library raise `InvalidModel`
         once a file was written to, and who truncates one while a library is made may end the process.
+
+        A path may be that of a package that `save` wrote: `target`, `precision` and `fuse` are its own then, and its constants
+        are mapped, unless `mapped` is False.
         """
         with Shortened(of_loading):
             check_keywords(options)
             check_providers(providers)
             freedom, fusion = checked(precision, WHERE), checked_choice("fuse", fuse, WHERE, "price")
             logs.configure()
-            self._options = checked_options(sess_options)
-            self._model = _loaded(path_or_bytes)
-            self._declare()
-            machine = Machine.named(target) if isinstance(target, str) else target
-            threads, check = self._options.threads(), self._model.check_files
-            self._context = SessionContext(threads, machine, freedom, fusion, check_files=check, mapped=mapped)
-            self._subgraphs: dict[Any, RemainingSubgraph] = {}
-            self._lock = threading.Lock()
-            self._trace = Trace(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
-            if not (prepare and self._prepare()) and not mapped:
-                self._model, self._subgraphs = held_model(self._model), {}
+            settings = checked_options(sess_options)
+            if reading.is_package(path_or_bytes):
+                self._open(reading.open_package(path_or_bytes, mmap=mapped is not False), settings)
+                return
+            from tilewright.api.onnx.steps import SessionContext
+            from tilewright.api.onnx.weights import held_model
 
-    def _declare(self) -> None:
+            model = _loaded(path_or_bytes)
+            known = model.body.constants
+            optional, inputs = ([value for value in model.body.inputs if (value.unique in known) is has] for has in (True, False))
+            metadata = model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
+            self._set_up(settings, inputs, optional, model.body.outputs, ModelMetadata(*metadata))
+            self._model: Model | None = model
+            machine = Machine.named(target) if isinstance(target, str) else target
+            threads, is_mapped = settings.threads(), bool(mapped)
+            self._context = SessionContext(threads, machine, freedom, fusion, check_files=model.check_files, mapped=is_mapped)
+            self._reported, self._compiled = self._context.reported, self._context.compiled
+            if not (prepare and self._prepare()) and not mapped:
+                self._model, self._subgraphs = held_model(model), {}
+
+    def _open(self, package: Package, settings: SessionOptions) -> None:
+        """Make this the session of a package. Raises `InvalidPackage`."""
+        from tilewright.api.onnx import saved_sessions
+        from tilewright.api.onnx.saved_sessions import SavedSession
+
+        saved = package.plan(Content.SESSION, SavedSession)
+        with package.refusing("a session is described wrongly"):
+            inputs, optional, outputs = ([value.declared() for value in values] for values in saved.declared)
+        metadata = saved.producer, saved.name, saved.domain, saved.description, "", saved.version, dict(saved.metadata)
+        self._set_up(settings, inputs, optional, outputs, ModelMetadata(*metadata))
+        self._model = None
+        self._subgraphs.update(saved_sessions.loaded_subgraphs(saved, package, settings.threads()))
+        self._reported, self._compiled = saved_sessions.numpy_operators(saved), saved_sessions.compiled_graphs(saved)
+
+    def _set_up(
+        self,
+        settings: SessionOptions,
+        inputs: Sequence[Declared],
+        optional: Sequence[Declared],
+        outputs: Sequence[Declared],
+        metadata: ModelMetadata,
+    ) -> None:
         """Inputs and outputs, by the model and what the options override."""
-        body, overridden = self._model.body, self._options.overridden
-        self._optional = tuple(overridden(value) for value in body.inputs if value.unique in body.constants)
-        self._inputs = tuple(overridden(value) for value in body.inputs if value.unique not in body.constants)
-        self._outputs = {value.name: overridden(value) for value in body.outputs}
-        self._all_outputs = [value.unique for value in body.outputs]
+        overridden = settings.overridden
+        self._options, self._metadata = settings, metadata
+        self._optional, self._inputs = tuple(map(overridden, optional)), tuple(map(overridden, inputs))
+        self._outputs = {value.name: overridden(value) for value in outputs}
+        self._all_outputs = [value.unique for value in outputs]
         self._feeds = Feeds(self._inputs, self._optional)
+        self._subgraphs = {}
+        self._lock = threading.Lock()
+        self._trace = Trace(self, settings.profile_file_prefix) if settings.enable_profiling else None
+
+    def save(self, path: str | Path) -> None:
+        """Write a package of what was compiled so far; `InferenceSession(path)` and `tw.load` read it without model and onnx.
+
+        Operators that run as NumPy do so from the package, too: they are logged. Raises `TilewrightError` where nothing was
+        compiled, where it cannot be written, and for values that a package has no place for.
+        """
+        from tilewright.api.onnx import saved_sessions
+        from tilewright.api.onnx.saved_sessions import SavedSession, saved_declared, saved_subgraph
+        from tilewright.runtime.packages.writing import PackageWriter
+
+        with Shortened():
+            self._check_model("saved again")
+            writer, metadata = PackageWriter(Content.SESSION), self._metadata
+            values = self._inputs, self._optional, tuple(self._outputs.values())
+            inputs, optional, outputs = (tuple(map(saved_declared, one)) for one in values)
+            subgraphs = tuple((given, saved_subgraph(one, writer)) for given, one in self._made() if one.samples())
+            if not subgraphs:
+                hint = "run the session, or prepare() its shapes, before it is saved"
+                raise TilewrightError("the session has compiled nothing that could be saved", where="save", hint=hint)
+            said = metadata.graph_name, metadata.producer_name, metadata.domain, metadata.description, metadata.version
+            session = SavedSession(*said, metadata.custom_metadata_map, (inputs, optional, outputs), subgraphs)
+            saved_sessions.save_session(session, writer, path)
+
+    def _made(self) -> list[tuple[frozenset[str], RemainingSubgraph]]:
+        """What was made of the model, by the defaults that calls override."""
+        from tilewright.api.onnx.steps import RemainingSubgraph
+
+        with self._lock:
+            return [(given, one) for given, one in self._subgraphs.items() if isinstance(one, RemainingSubgraph)]
+
+    def _check_model(self, what: str) -> Model:
+        """The model. Raises `TilewrightError` where the session came from a package."""
+        if self._model is None:
+            hint = "make a session of the model"
+            raise TilewrightError(f"a session of a package cannot be {what}", why="it has no model", where=WHERE, hint=hint)
+        return self._model
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable(
@@ -267,8 +346,7 @@ class InferenceSession:
 
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says of itself."""
-        model, metadata = self._model, dict(self._model.metadata)
-        return ModelMetadata(model.producer, model.body.name, model.domain, model.description, "", model.version, metadata)
+        return replace(self._metadata, custom_metadata_map=dict(self._metadata.custom_metadata_map))
 
     def prepare(self, **shapes: Any) -> None:
         """Compile ahead what calls of these shapes will run, so that none of them waits.
@@ -278,6 +356,8 @@ class InferenceSession:
         questions that divide them: then all libraries of the ranges are made. Results do not depend on what was prepared.
         Raises `ShapeError` for a shape that is missing, and what calls of these shapes would raise.
         """
+
+        from tilewright.api.ahead import prepare_all
 
         def make(extents: Mapping[str, int]) -> object:
             return self._remaining(frozenset()).prepare(self._stand_ins({**shapes, **extents}, "prepare"))
@@ -293,10 +373,11 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        ran = [subgraph for subgraph in [*self._subgraphs.values()] if subgraph.samples()]
+        self._check_model("explained")
+        ran = [subgraph for _, subgraph in self._made() if subgraph.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
             return "\n\n".join(reports.explained_runs(subgraph, full=full) for subgraph in ran)
-        return reports.explained(self._remaining(frozenset()), self._stand_ins(shapes), full=full)
+        return reports.explained(self._imported(frozenset()), self._stand_ins(shapes), full=full)
 
     def model_plans(self, **shapes: Any) -> list[ModelPlan]:
         """How the graph of the model is planned for these shapes, as `explain` tells it; empty where nothing is compiled.
@@ -305,12 +386,14 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        return reports.planned_stages(self._remaining(frozenset()), self._stand_ins(shapes))
+        self._check_model("explained")
+        return reports.planned_stages(self._imported(frozenset()), self._stand_ins(shapes))
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
         """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""
         from tilewright.api.onnx import reports
 
+        self._check_model("profiled")
         self.run(None, input_feed)
         values = self._feeds(input_feed)
         clock = reports.StepClock()
@@ -320,12 +403,12 @@ class InferenceSession:
     @property
     def numpy_operators(self) -> dict[str, str]:
         """The operators that ran as NumPy so far, with the first node of each."""
-        return dict(self._context.reported)
+        return dict(self._reported)
 
     @property
     def compilation_count(self) -> int:
         """How many graphs were compiled so far: one for a model of fixed shapes, one for all values of its dynamic dimensions."""
-        return len(self._context.compiled)
+        return len(self._compiled)
 
     def _stand_ins(self, shapes: dict[str, Any], where: str = "explain") -> dict[str, Any]:
         """Arrays of zeros that take no memory, by unique name. Raises `ShapeError` for a shape that is missing."""
@@ -334,26 +417,35 @@ class InferenceSession:
         known = reports.checked_shapes(self._inputs, shapes, where)
         return {declared.unique: _zeros(declared, known[declared.unique], where) for declared in self._inputs}
 
-    def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
+    def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph | LoadedSubgraph:
         """What runs on the values of a call."""
         given = frozenset(value.unique for value in self._optional if value.unique in values) if self._optional else frozenset()
         return self._subgraphs.get(given) or self._remaining(given)
 
-    def _remaining(self, given: frozenset[str]) -> RemainingSubgraph:
+    def _remaining(self, given: frozenset[str]) -> RemainingSubgraph | LoadedSubgraph:
         """The whole model, where these of its defaults are overridden."""
+        found = self._subgraphs.get(given)
+        return self._imported(given) if found is None else found
+
+    def _imported(self, given: frozenset[str]) -> RemainingSubgraph:
+        """The same of a model that was read."""
+        from tilewright.api.onnx.steps import RemainingSubgraph
+
+        model = self._check_model(f"run with {', '.join(sorted(given)) or 'its defaults'}")
         with self._lock:
-            if given not in self._subgraphs:
-                body = self._model.body
+            found = self._subgraphs.get(given)
+            if not isinstance(found, RemainingSubgraph):
+                body = model.body
                 known = {name: array for name, array in body.constants.items() if name not in given}
                 declared = {value.unique: value.shape for value in (*self._inputs, *self._optional) if value.shape is not None}
-                self._subgraphs[given] = RemainingSubgraph(
-                    body.name or "model", body.nodes, known, self._all_outputs, self._context, declared, self._model.check_files
+                self._subgraphs[given] = found = RemainingSubgraph(
+                    body.name or "model", body.nodes, known, self._all_outputs, self._context, declared, model.check_files
                 )
-            return self._subgraphs[given]
+            return found
 
     def _prepare(self) -> bool:
         """Compile a model of known shapes; False where there is nothing yet."""
-        remaining = self._remaining(frozenset())
+        remaining = self._imported(frozenset())
         described = {declared.unique: _stand_in(declared) for declared in self._inputs}
         needed = {name: described.get(name) for name in remaining.needs}
         if any(value is None for value in needed.values()):
@@ -379,6 +471,14 @@ def _loaded(source: Any) -> Model:
             raise
         raise ImportError("models need the package onnx: pip install onnx") from problem
     return load(source)
+
+
+def session_of(package: Package, threads: int | None) -> InferenceSession:
+    """The session of a package. Raises `InvalidModel` for one of something else, or that is described wrongly."""
+    session, settings = InferenceSession.__new__(InferenceSession), SessionOptions()
+    settings.intra_op_num_threads = threads or 0
+    session._open(package, settings)
+    return session
 
 
 def _node_arg(declared: Declared) -> NodeArg:

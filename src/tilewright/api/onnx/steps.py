@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -16,8 +16,8 @@ import numpy as np
 from tilewright.api.building import Options
 from tilewright.api.compiled import Compiled
 from tilewright.api.lengths import FIXED
-from tilewright.api.onnx.running import NodeRunner, Outline, RunningStep
-from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
+from tilewright.api.onnx.running import Inner, NodeRunner, Outline, RunningStep
+from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
@@ -25,7 +25,6 @@ from tilewright.api.signatures import Maker, Signatures
 from tilewright.errors import (
     DTypeError,
     InternalError,
-    InvalidModel,
     PlanningError,
     PositionError,
     TilewrightError,
@@ -188,11 +187,16 @@ class RemainingSubgraph:
                 self._constants = replace(known, deciding=(*known.deciding, name))
 
     def _key(self, values: Values, constants: ConstantValues) -> Any:
-        kinds = tuple([kind(values[name]) for name in self.needs])
-        return (kinds, *[values[name].tobytes() for name in constants.deciding]) if constants.deciding else kinds
+        return (tuple([kind(values[name]) for name in self.needs]), *[values[name].tobytes() for name in constants.deciding])
 
     def _extents(self, values: Values) -> Extents:
         return tuple([extent for name in self.needs for extent in extents_of(values[name])])
+
+    def variants(self) -> tuple[tuple[str, ...], list[tuple[Any, tuple[bytes, ...], Signatures[Stage, Step]]]]:
+        """The values that are part of signatures, and the signatures by the kinds of all values and the bytes of these."""
+        with self._lock:
+            deciding, variants = self._constants.deciding, [*self._variants.items()]
+        return deciding, [(key[0], key[1:], signatures) for key, signatures in variants if len(key) == 1 + len(deciding)]
 
     def remember(self, step: Step, values: Values) -> None:
         """Note that a step was made, with values of the call that asked for it: elements only where they decide."""
@@ -327,31 +331,18 @@ class Step(RunningStep):
 def node_runner(node: Node, context: SessionContext) -> NodeRunner:
     """A node that runs as NumPy; its graphs are compiled when they are first run."""
     (kept,) = [node] if context.mapped else held_nodes([node])
-    return NodeRunner(node, {name: BodyRunner(f"{node.operator}_{name}", body, context) for name, body in kept.bodies.items()})
+    return NodeRunner(node, {name: _inner(f"{node.operator}_{name}", body, context) for name, body in kept.bodies.items()})
 
 
-class BodyRunner:
+def _inner(name: str, body: Body, context: SessionContext) -> Inner:
     """A graph inside a node."""
+    inputs, outputs = (tuple(value.unique for value in values) for values in (body.inputs, body.outputs))
 
-    def __init__(self, name: str, body: Body, context: SessionContext) -> None:
-        self._name, self.body, self._context = name, body, context
+    @cache
+    def remaining() -> RemainingSubgraph:
+        return RemainingSubgraph(name, body.nodes, body.constants, outputs, context, check_files=_check_of(context))
 
-    @cached_property
-    def remaining(self) -> RemainingSubgraph:
-        """Its nodes."""
-        body, context = self.body, self._context
-        wanted = [output.unique for output in body.outputs]
-        return RemainingSubgraph(self._name, body.nodes, body.constants, wanted, context, check_files=_check_of(context))
-
-    def call(self, outer: Values, *inputs: Any) -> tuple[Any, ...]:
-        """The graph's outputs for its inputs and the outer values that it captures."""
-        if len(inputs) != len(self.body.inputs):
-            where = f"{self._name} {self.body.name!r}"
-            raise InvalidModel(f"a body of {len(self.body.inputs)} inputs is given {len(inputs)}", where=where)
-        values = {name: outer[name] for name in self.body.captured}
-        values.update((declared.unique, as_value(given)) for declared, given in zip(self.body.inputs, inputs, strict=True))
-        self.remaining.run(values)
-        return tuple(values[declared.unique] for declared in self.body.outputs)
+    return Inner(f"{name} {body.name!r}", inputs, tuple(sorted(body.captured)), outputs, remaining)
 
 
 def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, Any]) -> RemainingSubgraph:

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
-from onnx import defs, helper
 
 from tilewright.errors import InternalError
-from tilewright.graph.builders.builder import Builder
-from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builders.builder import Builder
+    from tilewright.graph.types import Tensor
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
@@ -62,6 +63,8 @@ class Definition:
     """Whether every call may give other results, so that none is a constant."""
     unpacks: bool = False
     """Whether it makes longer numbers of short ones, which stay short where they are constants: products may take them so."""
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    """The attributes of ONNX's schema as `with_schema` gave them: the package onnx is not asked."""
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -71,10 +74,20 @@ class Definition:
     def _keywords(self) -> dict[str, Any]:
         """The keyword-only fields of the class, or the attributes of the newest schema that this version stands for."""
         if issubclass(self.implementation, SchemaAttributes):
-            later = (since for since in _definitions[self.domain, self.name] if since > self.since)
-            return {OUTPUT_COUNT: 1, **_declared(self.name, min(later, default=NEWEST) - 1, self.domain)}
+            return {OUTPUT_COUNT: 1, **(self.schema_attributes() or {})}
         all_fields = fields(self.implementation) if is_dataclass(self.implementation) else ()
         return {one.name: one.default for one in all_fields if one.kw_only}
+
+    def schema_attributes(self) -> Mapping[str, Any] | None:
+        """The attributes that ONNX declares, with their defaults (MISSING without one); None where the class has fields."""
+        if self.schema is not None or not issubclass(self.implementation, SchemaAttributes):
+            return self.schema
+        later = (since for since in _definitions[self.domain, self.name] if since > self.since)
+        return _declared(self.name, min(later, default=NEWEST) - 1, self.domain)
+
+    def with_schema(self, attributes: Mapping[str, Any]) -> Definition:
+        """The same definition with the attributes that `schema_attributes` gave elsewhere."""
+        return replace(self, schema=attributes)
 
     @property
     def has_lowering(self) -> bool:
@@ -103,21 +116,23 @@ class Definition:
         return _WithOperands(operator, given) if given else operator
 
 
-_LISTS = (defs.OpSchema.AttrType.FLOATS, defs.OpSchema.AttrType.INTS, defs.OpSchema.AttrType.STRINGS)
-
-
 @cache
 def _declared(name: str, version: int, domain: str) -> dict[str, Any]:
     """The attributes that ONNX declares of an operator, and their defaults."""
+    from onnx import defs
+
     return {name: _default(attribute) for name, attribute in defs.get_schema(name, version, domain).attributes.items()}
 
 
 def _default(attribute: Any) -> Any:
     """Of an attribute of a schema; MISSING if it must be given."""
+    from onnx import defs, helper
+
+    kinds = defs.OpSchema.AttrType
     if attribute.required:
         return MISSING
     if not attribute.default_value.type:
-        return () if attribute.type in _LISTS else None
+        return () if attribute.type in (kinds.FLOATS, kinds.INTS, kinds.STRINGS) else None
     value = helper.get_attribute_value(attribute.default_value)
     return value.decode() if isinstance(value, bytes) else tuple(value) if isinstance(value, list) else value
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from dataclasses import dataclass
+from enum import Enum
 
 from tilewright.errors import InvalidModel
 from tilewright.graph import data_format
@@ -32,6 +33,14 @@ MOST_HEADER_BYTES = 64 << 20
 
 class InvalidPackage(InvalidModel):
     """A package that cannot be used: damaged, of another version, or for other CPUs."""
+
+
+class Content(Enum):
+    """What the plans of a package describe."""
+
+    KERNEL = "kernel"
+    FUNCTION = "function"
+    SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +69,7 @@ class Header:
 
     abi: str
     """`native.digest()` of the process that wrote it."""
-    content: str
-    """What the plans describe: `kernel`, `function` or `session`."""
+    content: Content
     runtime: int
     """The section of the library of thread pool and launcher."""
     targets: tuple[Target, ...]

@@ -22,7 +22,7 @@ from tilewright.machine import detection
 from tilewright.runtime import native
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.memory import allocate
-from tilewright.runtime.packages.layout import MAGIC, Header, InvalidPackage, Target, decode, refused
+from tilewright.runtime.packages.layout import MAGIC, Content, Header, InvalidPackage, Target, decode, refused
 from tilewright.version import VERSION
 
 T = TypeVar("T")
@@ -49,8 +49,10 @@ class Package:
     _is_copied: bool
     _is_verified: bool
 
-    def plan(self, kind: type[T]) -> T:
-        """The plan. Raises `InvalidPackage`."""
+    def plan(self, content: Content, kind: type[T]) -> T:
+        """The plan of a package of such a content. Raises `InvalidPackage`."""
+        if self.header.content is not content:
+            raise refused(self.path, f"it holds a {self.header.content.value}, not a {content.value}", "tw.load(path) reads all")
         with self.refusing("its plan means nothing"):
             return data_format.decode(self.checked(self.target.plan), kind)
 

@@ -18,7 +18,7 @@ from tilewright.graph.data_format import ARRAY_TYPES
 from tilewright.machine import isa
 from tilewright.runtime import native
 from tilewright.runtime.arrays import Array
-from tilewright.runtime.packages.layout import LINE_BYTES, PAGE_BYTES, Header, Section, Target, aligned, encode
+from tilewright.runtime.packages.layout import LINE_BYTES, PAGE_BYTES, Content, Header, Section, Target, aligned, encode
 from tilewright.runtime.packages.reading import StoredArray
 from tilewright.runtime.store.directories import TEMPORARY_SUFFIX
 from tilewright.version import VERSION
@@ -28,8 +28,7 @@ from tilewright.version import VERSION
 class PackageWriter:
     """The sections of a package, and the plans that name them by number."""
 
-    content: str
-    """As in `Header`."""
+    content: Content
     _sections: list[Section] = field(default_factory=list)
     _values: list[memoryview] = field(default_factory=list)
     _known: dict[tuple[str, int], int] = field(default_factory=dict)

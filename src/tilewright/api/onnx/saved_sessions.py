@@ -1,0 +1,315 @@
+"""Sessions in packages: the steps that were made, and for which calls; loaded, they run these and make no others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilewright.api.compiled import Compiled
+from tilewright.api.onnx.running import Inner, NodeRunner, Outline, RunningStep
+from tilewright.api.onnx.saved_values import SavedValue, loaded_value, saved_value
+from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, kind
+from tilewright.api.ranges import KernelTable, SavedTable
+from tilewright.backends.saving import SavedKernel, load_kernel, save_kernel
+from tilewright.errors import ShapeError, TilewrightError
+from tilewright.frontend.onnx.model import Declared, Node
+from tilewright.graph import data_format
+from tilewright.runtime.arrays import dtype_named
+from tilewright.runtime.packages.reading import Package
+from tilewright.runtime.packages.writing import PackageWriter
+
+if TYPE_CHECKING:
+    from tilewright.api.onnx.steps import RemainingSubgraph, Step
+
+
+NOT_NUMBERS = ("object", "list", "none")
+"""Kinds of values whose extents are no part of a signature."""
+
+_log = logging.getLogger("tilewright.onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedNode:
+    """A node that runs as NumPy."""
+
+    name: str
+    operator: str
+    domain: str
+    since: int
+    """The version of its definition; 0 without any."""
+    declared: Mapping[str, SavedValue] | None
+    """The attributes that ONNX's schema has, with their defaults, where the definition asks for them."""
+    required: tuple[str, ...]
+    """Those of them without a default."""
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, SavedValue]
+    bodies: Mapping[str, SavedBody]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBody:
+    """A graph inside a node: its inputs, the outer values that it captures, its outputs, and its steps."""
+
+    name: str
+    inputs: tuple[str, ...]
+    captured: tuple[str, ...]
+    outputs: tuple[str, ...]
+    subgraph: SavedSubgraph
+
+
+@dataclass(frozen=True, slots=True)
+class SavedStep:
+    """A step of a session."""
+
+    kernel: SavedKernel | None
+    outline: Outline
+    known: Mapping[str, SavedValue]
+    nodes: tuple[SavedNode, ...]
+    following: SavedSubgraph | None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedKind:
+    """What values of a signature have in common: the element type and rank of arrays, or `list` or `none` of others."""
+
+    name: str
+    rank: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVariant:
+    """The steps of values of these kinds, and of these bytes of the values that decide."""
+
+    kinds: tuple[SavedKind, ...]
+    deciding: tuple[bytes, ...]
+    table: SavedTable
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSubgraph:
+    """The nodes of a model from some point on: the values that they need, and the steps that were made of them."""
+
+    name: str
+    needs: tuple[str, ...]
+    deciding: tuple[str, ...]
+    """The needed values that are part of the signature."""
+    steps: tuple[SavedStep, ...]
+    variants: tuple[SavedVariant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedDeclared:
+    """An input or output of a model, as `Declared`."""
+
+    name: str
+    unique: str
+    kind: str
+    dtype: str | None
+    shape: tuple[int | str | None, ...] | None
+    denotations: tuple[str, ...]
+
+    def declared(self) -> Declared:
+        """The declaration."""
+        dtype = None if self.dtype is None else dtype_named(self.dtype)
+        return Declared(self.name, self.unique, self.kind, dtype, self.shape, self.denotations)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSession:
+    """A session: what its model declares and says of itself, and what runs, by the defaults that calls override."""
+
+    name: str
+    producer: str
+    domain: str
+    description: str
+    version: int
+    metadata: Mapping[str, str]
+    declared: tuple[tuple[SavedDeclared, ...], tuple[SavedDeclared, ...], tuple[SavedDeclared, ...]]
+    """Inputs, inputs that have a default, outputs."""
+    subgraphs: tuple[tuple[frozenset[str], SavedSubgraph], ...]
+
+
+# Saving
+
+
+def save_session(session: SavedSession, writer: PackageWriter, path: str | Path) -> None:
+    """Write the package of a session, and tell the operators in it that run as NumPy."""
+    for operator, label in numpy_operators(session).items():
+        _log.warning("%s runs as NumPy from %s, too (%s)", operator, path, label)
+    writer.target(data_format.encode(session, SavedSession))
+    writer.write(path)
+
+
+def saved_declared(declared: Declared) -> SavedDeclared:
+    """The data of a declaration."""
+    dtype = None if declared.dtype is None else declared.dtype.name
+    return SavedDeclared(declared.name, declared.unique, declared.kind, dtype, declared.shape, declared.denotations)
+
+
+def saved_subgraph(subgraph: RemainingSubgraph, writer: PackageWriter, *, may_be_empty: bool = False) -> SavedSubgraph:
+    """The data of a part of a model. Raises `TilewrightError` where no call has shown what it runs."""
+    numbers: dict[Step, int] = {}
+    deciding, variants = subgraph.variants()
+    saved = []
+    for kinds, values, signatures in variants:
+        described = tuple(map(_saved_kind, kinds))
+        count = sum(one.rank for one in described if one.name not in NOT_NUMBERS)
+        table = signatures.saved(count, lambda step: numbers.setdefault(step, len(numbers)))
+        saved.append(SavedVariant(described, values, table))
+    if not (numbers or may_be_empty):
+        hint = "run the session with inputs of these shapes before it is saved: what comes behind NumPy is compiled then"
+        raise TilewrightError(f"{subgraph.name} has nothing that could be saved", where="save", hint=hint)
+    steps = tuple(_saved_step(step, writer) for step in numbers)
+    return SavedSubgraph(subgraph.name, subgraph.needs, deciding, steps, tuple(saved))
+
+
+def _saved_step(step: Step, writer: PackageWriter) -> SavedStep:
+    compiled, name = step.compiled, step.remaining.name
+    return SavedStep(
+        None if compiled is None else save_kernel((compiled.executable, compiled.constants), writer),
+        step.outline,
+        {value: saved_value(known, writer, f"value {value!r} of {name}") for value, known in step.known.items()},
+        tuple(_saved_node(runner, writer) for runner in step.runners),
+        None if step.following is None else saved_subgraph(step.following, writer),
+    )
+
+
+def _saved_node(runner: NodeRunner, writer: PackageWriter) -> SavedNode:
+    node, definition = runner.node, runner.node.definition
+
+    def saved(values: Mapping[str, Any]) -> dict[str, SavedValue]:
+        return {name: saved_value(value, writer, f"attribute {name!r} of {node.label}") for name, value in values.items()}
+
+    schema = None if definition is None else definition.schema_attributes()
+    return SavedNode(
+        node.name,
+        node.operator,
+        node.domain,
+        0 if definition is None else definition.since,
+        None if schema is None else saved({name: value for name, value in schema.items() if value is not MISSING}),
+        tuple(name for name, value in (schema or {}).items() if value is MISSING),
+        node.inputs,
+        node.outputs,
+        saved(node.attributes),
+        {name: _saved_body(inner, writer) for name, inner in runner.bodies.items()},
+    )
+
+
+def _saved_body(inner: Inner, writer: PackageWriter) -> SavedBody:
+    """The steps of a graph inside a node, as far as it was run."""
+    subgraph: Any = inner.subgraph()
+    return SavedBody(inner.name, inner.inputs, inner.captured, inner.outputs, saved_subgraph(subgraph, writer, may_be_empty=True))
+
+
+def _saved_kind(kind: Any) -> SavedKind:
+    if not isinstance(kind, tuple):
+        return SavedKind("list" if kind is list else "none")
+    dtype, rank = kind
+    return SavedKind(dtype.name, rank)
+
+
+def numpy_operators(session: SavedSession) -> dict[str, str]:
+    """The operators that run as NumPy, with the first node of each."""
+    nodes = [node for _, subgraph in session.subgraphs for _, step in _steps(subgraph) for node in step.nodes]
+    return {node.operator: f"{node.operator} node {node.name!r}" for node in reversed(nodes)}
+
+
+def compiled_graphs(session: SavedSession) -> list[str]:
+    """The names of the parts that have libraries, one for each."""
+    return [part.name for _, subgraph in session.subgraphs for part, step in _steps(subgraph) if step.kernel is not None]
+
+
+def _steps(subgraph: SavedSubgraph) -> Iterator[tuple[SavedSubgraph, SavedStep]]:
+    """Every step of a part of a model, of what comes behind it and of graphs inside nodes."""
+    for step in subgraph.steps:
+        yield subgraph, step
+        inner = [body.subgraph for node in step.nodes for body in node.bodies.values()]
+        for part in (*inner, *([] if step.following is None else [step.following])):
+            yield from _steps(part)
+
+
+# Loading
+
+
+class LoadedStep(RunningStep):
+    """A step of a package."""
+
+    def __init__(self, saved: SavedStep, package: Package, threads: int | None) -> None:
+        """Raises `InvalidPackage`, or what nonsense raises."""
+        self.outline = saved.outline
+        self.compiled = None if saved.kernel is None else Compiled(*load_kernel(saved.kernel, package, threads))
+        self.known = {name: loaded_value(value, package) for name, value in saved.known.items()}
+        self.runners = [_runner(node, package, threads) for node in saved.nodes]
+        self.following = None if saved.following is None else LoadedSubgraph(saved.following, package, threads)
+
+
+class LoadedSubgraph:
+    """The nodes of a model from some point on, as far as they were compiled before they were saved."""
+
+    def __init__(self, saved: SavedSubgraph, package: Package, threads: int | None) -> None:
+        """Raises `InvalidPackage`, or what nonsense raises."""
+        self.name, self.needs, self._deciding, self._path = saved.name, saved.needs, saved.deciding, package.path
+        if not set(self._deciding) <= set(self.needs):
+            raise ValueError("a value that decides is not there")
+        steps = [LoadedStep(step, package, threads) for step in saved.steps]
+        self._tables: dict[Any, KernelTable[LoadedStep]] = {
+            (tuple(map(_kind, one.kinds)), *one.deciding): one.table.table(steps) for one in saved.variants
+        }
+
+    def run(self, values: Values, targets: Mapping[str, Any] = NO_VALUES) -> None:
+        """Add the wanted values to those that are given; into their targets where that costs no copy."""
+        self.step(values).run(values, targets=targets)
+
+    def step(self, values: Values) -> LoadedStep:
+        """What to run for these values. Raises `ShapeError` where nothing was saved for them."""
+        needs, deciding = self.needs, self._deciding
+        table = self._tables.get((tuple([kind(values[name]) for name in needs]), *[values[name].tobytes() for name in deciding]))
+        found = None if table is None else table.find(tuple([extent for name in needs for extent in extents_of(values[name])]))
+        if found is None:
+            raise ShapeError(
+                f"the saved session has no library for this call of {self.name}",
+                where=f"inputs: {', '.join(f'{name} {extents_of(values[name])}' for name in needs)}",
+                why=f"{self._path} has those of the shapes, types and values that were run or prepared before it was saved",
+                hint="prepare() these shapes before session.save(), or compile the model with dynamic dimensions",
+            )
+        return found
+
+    prepare = step
+
+
+def loaded_subgraphs(saved: SavedSession, package: Package, threads: int | None) -> dict[frozenset[str], LoadedSubgraph]:
+    """What runs, by the defaults that a call overrides. Raises `InvalidPackage`."""
+    with package.refusing("a session is described wrongly"):
+        return {given: LoadedSubgraph(subgraph, package, threads) for given, subgraph in saved.subgraphs}
+
+
+def _kind(saved: SavedKind) -> Any:
+    if saved.rank < 0:
+        return {"list": list, "none": type(None)}[saved.name]
+    return dtype_named(saved.name), saved.rank
+
+
+def _runner(saved: SavedNode, package: Package, threads: int | None) -> NodeRunner:
+    found = None
+    if saved.since:
+        from tilewright.frontend.onnx.definition import definition  # reads the operators' files
+
+        found = definition(saved.operator, saved.since, saved.domain)
+        if found is None or found.since != saved.since:
+            raise ValueError(f"there is no operator {saved.operator!r:.40}")
+        if saved.declared is not None:
+            defaults = {name: loaded_value(value, package) for name, value in saved.declared.items()}
+            found = found.with_schema({**defaults, **dict.fromkeys(saved.required, MISSING)})
+    attributes = {name: loaded_value(value, package) for name, value in saved.attributes.items()}
+    node = Node(saved.name, saved.operator, saved.domain, found, saved.inputs, saved.outputs, attributes)
+    bodies = {name: _inner(body, package, threads) for name, body in saved.bodies.items()}
+    return NodeRunner(node, bodies)
+
+
+def _inner(saved: SavedBody, package: Package, threads: int | None) -> Inner:
+    subgraph = LoadedSubgraph(saved.subgraph, package, threads)
+    return Inner(saved.name, saved.inputs, saved.captured, saved.outputs, lambda: subgraph)
