@@ -18,12 +18,12 @@ LEAST_PARALLEL_S = 2e-5
 
 
 def enough_blocks(cores: int) -> int:
-    """The blocks that a plan for so many cores provides.
+    """The blocks that a plan for so many cores provides: a single core waits for no other.
 
-    >>> enough_blocks(2), enough_blocks(64)
-    (8, 16)
+    >>> enough_blocks(1), enough_blocks(2), enough_blocks(64)
+    (1, 8, 16)
     """
-    return min(ENOUGH_BLOCKS, BLOCKS_PER_CORE * cores)
+    return min(ENOUGH_BLOCKS, BLOCKS_PER_CORE * cores) if cores > 1 else 1
 
 
 def imbalance(blocks: Count, threads: int) -> Quantity:
