@@ -76,5 +76,9 @@ class EntryPoint:
     @property
     def exported(self) -> tuple[str, ...]:
         """The names that its library must export."""
-        of_constants = (f"{self.name}_packed_bytes", f"{self.name}_prepare") if self.signature.packed else ()
-        return (self.name, f"{self.name}_workspace_bytes", *of_constants)
+        return (self.name, f"{self.name}_workspace_bytes", *self.preparation)
+
+    @property
+    def preparation(self) -> tuple[str, ...]:
+        """Those of them that pack constants."""
+        return (f"{self.name}_packed_bytes", f"{self.name}_prepare") if self.signature.packed else ()

@@ -13,6 +13,7 @@ from tilewright import settings
 from tilewright.api.logs import decided
 from tilewright.artifact import Artifact
 from tilewright.graph.types import Graph
+from tilewright.machine.detection import usable_features
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
@@ -35,6 +36,8 @@ class Options:
     threads: int | None = None
     is_foreign: bool = False
     """Whether the machine was named as target: it may not be this one."""
+    is_saved: bool = False
+    """Whether kernels are saved and never called: then they need no machine like the one that they are for."""
 
     def planned(self, graph: Graph) -> ModelPlan:
         """How a graph will run; no compiler is run."""
@@ -66,6 +69,8 @@ class Options:
         """
         from tilewright.backends import loading
 
+        if self.is_saved and not self.machine.features <= usable_features():
+            return self._built(graph)
         artifact = loading.in_range(graph, generate or self.artifact)
         if self.is_foreign:
             loading.check_runs_here(artifact, self.machine)
@@ -80,6 +85,20 @@ class Options:
 
             verify_results(graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
         return loaded
+
+    def _built(self, graph: Graph) -> Loaded:
+        """A kernel that is compiled and has its constants, but cannot be called."""
+        from tilewright import compiler
+        from tilewright.backends import loading
+
+        plans: list[ModelPlan] = []
+
+        def generate(graph: Graph) -> Artifact:
+            plans.append(self.planned(graph))
+            return compiler.generate(plans[-1])
+
+        artifact = loading.in_range(graph, generate)
+        return loading.build(artifact, plans[-1], graph, lambda: replace(self, precision=Precision.STRICT)._built(graph))
 
     def _generated(self, graph: Graph) -> Artifact:
         from tilewright import compiler

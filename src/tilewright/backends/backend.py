@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from tilewright.entry_point import Signature
+from tilewright.errors import UnsupportedOperation
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
     from tilewright.artifact import Artifact
     from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan, Plan
+    from tilewright.runtime.executable import Built
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -94,6 +96,10 @@ class Backend(Protocol[P]):
     def lacking(self, artifact: Artifact) -> tuple[str, ...]:
         """What an artifact needs and this host does not have: architectures, features, devices; nothing where it can run."""
         return ()
+
+    def build(self, artifact: Artifact, program: P, *, constants: Sequence[object]) -> Built:
+        """What `load` would load of an emitted program, to be saved: this host may lack what it needs."""
+        raise UnsupportedOperation(f"kernels of the backend {self.name} cannot be saved")
 
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Runnable:
         """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores."""

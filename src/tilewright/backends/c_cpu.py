@@ -15,7 +15,7 @@ from tilewright.backends.backend import Backend
 from tilewright.machine.description import CPU
 from tilewright.machine.machine import Machine
 from tilewright.runtime import executable
-from tilewright.runtime.executable import Executable
+from tilewright.runtime.executable import Built, Executable
 
 if TYPE_CHECKING:
     from tilewright.plan.types import ModelPlan, Plan
@@ -73,6 +73,12 @@ class CForCpus(Backend["Program"]):
         if host.architecture != artifact.architecture:
             return (artifact.architecture,)
         return tuple(sorted(artifact.features - host.features))
+
+    def build(self, artifact: Artifact, program: Program, *, constants: Sequence[object]) -> Built:
+        """Compile the files, and pack the constants by code for any CPU of this architecture."""
+        from tilewright.render.c.program import packing_program
+
+        return executable.build(artifact, packing_program(program), constants=constants)
 
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Executable:
         """Compile the files, or find their library in the cache, and pack the constants. Raises as `executable.load` does."""

@@ -5,10 +5,10 @@ Artifacts that report NaN and infinities come with a way to compute the same res
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tilewright.artifact import Artifact
 from tilewright.backends.backend import Runnable
@@ -20,6 +20,10 @@ from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers
 from tilewright.runtime.constants import release_pages, residents
+
+if TYPE_CHECKING:
+    from tilewright.backends.backend import Array
+    from tilewright.plan.types import ModelPlan
 
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:
@@ -67,10 +71,23 @@ def load(
     return cast(Runnable, Checked(loaded, lambda: again(strict()), len(graph.inputs))), read
 
 
-def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool) -> Loaded:
+def build(artifact: Artifact, model_plan: ModelPlan, graph: Graph, strict: Callable[[], Loaded]) -> Loaded:
+    """What `load` would load of a plan, to be saved: this host may lack what it needs. `strict` builds what reports nothing."""
+    constants, read = _constants(artifact, graph)
+    backend = for_machine(model_plan.machine)
+    built = cast(Runnable, backend.build(artifact, backend.lower(model_plan), constants=constants))
+    return (cast(Runnable, Checked(built, strict, len(graph.inputs))) if artifact.reports_not_finite else built), read
+
+
+def _constants(artifact: Artifact, graph: Graph) -> tuple[Sequence[Array], tuple[Array, ...]]:
+    """The constants that are packed, made when they are asked for, and those that calls pass behind the graph's inputs."""
     signature, made = artifact.signature, partial(artifact.recipe.made, graph.constants, forget=release_pages)
-    constants = made([slot.name for slot in signature.constants])
-    read = tuple(made([slot.name for slot in signature.inputs[len(graph.inputs) :]]))
+    read = made([slot.name for slot in signature.inputs[len(graph.inputs) :]])
+    return made([slot.name for slot in signature.constants]), tuple(read)
+
+
+def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool) -> Loaded:
+    constants, read = _constants(artifact, graph)
     backend = for_machine(machine)
     if not (copies and read):
         return backend.load(artifact, constants=constants, threads=threads), read

@@ -8,7 +8,7 @@ from typing import cast
 from tilewright.backends.backend import Runnable
 from tilewright.backends.checked import Checked, Loaded
 from tilewright.errors import TilewrightError
-from tilewright.runtime.executable import Executable
+from tilewright.runtime.executable import Built, Executable
 from tilewright.runtime.packages.entry_points import SavedEntryPoint, restored, saved
 from tilewright.runtime.packages.reading import Package, StoredArray
 from tilewright.runtime.packages.writing import PackageWriter
@@ -31,7 +31,7 @@ def save_kernel(loaded: Loaded, writer: PackageWriter) -> SavedKernel:
     """The record of a kernel, whose sections are written. Raises `TilewrightError` for those of other backends."""
     runnable, constants = loaded
     first = runnable.fast if isinstance(runnable, Checked) else runnable
-    if not isinstance(first, Executable):
+    if not isinstance(first, (Executable, Built)):
         raise TilewrightError(f"a {type(first).__name__} cannot be saved", where="save", why="only C for CPUs has packages")
     strict = save_kernel(runnable.loaded_strict(), writer) if isinstance(runnable, Checked) else None
     count = runnable.input_count if isinstance(runnable, Checked) else 0

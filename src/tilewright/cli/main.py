@@ -19,7 +19,7 @@ import click
 from tilewright import __version__, settings
 from tilewright.errors import InternalError, TilewrightError
 
-COMMANDS = ("bench", "cache", "explain", "knobs", "licences", "machine", "run", "tune")
+COMMANDS = ("bench", "cache", "compile", "explain", "knobs", "licences", "machine", "run", "tune")
 """Each in a module of its name, imported when it is used: `tilewright knobs` does not load a compiler."""
 
 USER_ERROR, INTERNAL_ERROR = 1, 70

@@ -212,6 +212,29 @@ def load(
     return _prepared(artifact, path, library, threads, constants)
 
 
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A compiled entry point and its packed constants, to be saved: this CPU may lack what its code needs."""
+
+    entry: EntryPoint
+    origin: Compiled
+    packed: Packed
+
+
+def build(artifact: Artifact, packing: Artifact, *, constants: Sequence[object]) -> Built:
+    """What `load` would load; `packing` has the preparation of its constants, for any CPU. Raises as `load`."""
+    from tilewright.runtime.compilation import libraries
+    from tilewright.runtime.store import cache as kernel_cache
+
+    cache, packed = kernel_cache.default(), Packed.of([])
+    if artifact.signature.packed:
+        _, library = libraries.opened(packing, cache, packing.entry.preparation, ctypes.CDLL)
+        packed = prepare(packing.entry, library, constants)
+        loader.unload_when_unused(library)
+    path = libraries.available(artifact, cache, artifact.entry.exported)
+    return Built(artifact.entry, Compiled(artifact, path), packed)
+
+
 def load_from(path: Path, artifact: Artifact, *, threads: int | None = None, constants: Sequence[object] = ()) -> Executable:
     """An artifact whose entry points a library has that the caller made. Raises `CacheError` where it cannot be loaded."""
     return _prepared(artifact, path, loader.load(path, ctypes.CDLL), threads, constants)

@@ -136,12 +136,11 @@ class SavedSession:
 # Saving
 
 
-def save_session(session: SavedSession, writer: PackageWriter, path: str | Path) -> None:
-    """Write the package of a session, and tell the operators in it that run as NumPy."""
+def write_target(session: SavedSession, writer: PackageWriter, path: str | Path, name: str = "") -> None:
+    """Add the plan of a session, for a target of a name, and tell the operators in it that run as NumPy."""
     for operator, label in numpy_operators(session).items():
         _log.warning("%s runs as NumPy from %s, too (%s)", operator, path, label)
-    writer.target(data_format.encode(session, SavedSession))
-    writer.write(path)
+    writer.target(data_format.encode(session, SavedSession), name)
 
 
 def saved_declared(declared: Declared) -> SavedDeclared:

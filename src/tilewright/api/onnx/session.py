@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tilewright.api.onnx.reports import Profile
-    from tilewright.api.onnx.saved_sessions import LoadedSubgraph
+    from tilewright.api.onnx.saved_sessions import LoadedSubgraph, SavedSession
     from tilewright.api.onnx.steps import RemainingSubgraph
     from tilewright.plan.types import ModelPlan
     from tilewright.runtime.packages.reading import Package
+    from tilewright.runtime.packages.writing import PackageWriter
 
 
 WHERE = "InferenceSession"
@@ -167,22 +168,28 @@ class InferenceSession:
         Operators that run as NumPy do so from the package, too: they are logged. Raises `TilewrightError` where nothing was
         compiled, where it cannot be written, and for values that a package has no place for.
         """
-        from tilewright.api.onnx import saved_sessions
-        from tilewright.api.onnx.saved_sessions import SavedSession, saved_declared, saved_subgraph
+        from tilewright.api.onnx.saved_sessions import write_target
         from tilewright.runtime.packages.writing import PackageWriter
 
         with Shortened():
-            self._check_model("saved again")
-            writer, metadata = PackageWriter(Content.SESSION), self._metadata
-            values = self._inputs, self._optional, tuple(self._outputs.values())
-            inputs, optional, outputs = (tuple(map(saved_declared, one)) for one in values)
-            subgraphs = tuple((given, saved_subgraph(one, writer)) for given, one in self._made() if one.samples())
-            if not subgraphs:
-                hint = "run the session, or prepare() its shapes, before it is saved"
-                raise TilewrightError("the session has compiled nothing that could be saved", where="save", hint=hint)
-            said = metadata.graph_name, metadata.producer_name, metadata.domain, metadata.description, metadata.version
-            session = SavedSession(*said, metadata.custom_metadata_map, (inputs, optional, outputs), subgraphs)
-            saved_sessions.save_session(session, writer, path)
+            writer = PackageWriter(Content.SESSION)
+            write_target(self._saved(writer), writer, path)
+            writer.write(path)
+
+    def _saved(self, writer: PackageWriter) -> SavedSession:
+        """The record of the session, whose sections are written. Raises as `save`."""
+        from tilewright.api.onnx.saved_sessions import SavedSession, saved_declared, saved_subgraph
+
+        self._check_model("saved again")
+        values = self._inputs, self._optional, tuple(self._outputs.values())
+        inputs, optional, outputs = (tuple(map(saved_declared, one)) for one in values)
+        subgraphs = tuple((given, saved_subgraph(one, writer)) for given, one in self._made() if one.samples())
+        if not subgraphs:
+            hint = "run the session, or prepare() its shapes, before it is saved"
+            raise TilewrightError("the session has compiled nothing that could be saved", where="save", hint=hint)
+        metadata = self._metadata
+        said = metadata.graph_name, metadata.producer_name, metadata.domain, metadata.description, metadata.version
+        return SavedSession(*said, metadata.custom_metadata_map, (inputs, optional, outputs), subgraphs)
 
     def _made(self) -> list[tuple[frozenset[str], RemainingSubgraph]]:
         """What was made of the model, by the defaults that calls override."""

@@ -72,6 +72,8 @@ class SessionContext:
     """As that of the model: asked before constants are looked at again."""
     mapped: bool = False
     """Whether what is compiled later reads its constants from the mapped files of the model."""
+    is_saved: bool = False
+    """As in `Options`."""
     steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: Recent(MOST_STEPS))
     """Of all parts of the model."""
 
@@ -80,7 +82,7 @@ class SessionContext:
         """How graphs of the session are planned and run: for this machine, if none was named."""
         if self.machine is None:
             self.machine = calibration.ensure()
-        return Options(self.machine, self.fuse, self.precision, self.threads)
+        return Options(self.machine, self.fuse, self.precision, self.threads, is_saved=self.is_saved)
 
     def report_numpy(self, node: Node, reason: TilewrightError | None) -> None:
         """Warn, once for each operator, that it runs as NumPy."""

@@ -20,6 +20,7 @@ from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
 from tilewright.graph.types import element_bytes
 from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import characters
@@ -67,6 +68,11 @@ def preparation(file: File) -> list[str]:
         function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
         function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines),
     ]
+
+
+def emit_packing(file: File) -> str:
+    """A C file of the preparation alone. It calls no micro kernel, so that a CPU without the features of one may run it."""
+    return f"{comment(file.header)}\n{with_prelude(PORTABLE, preparation_helpers(file), preparation(file))}"
 
 
 def preparation_helpers(file: File) -> frozenset[Helper]:

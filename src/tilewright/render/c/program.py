@@ -17,7 +17,7 @@ from tilewright.block.memory import WORD_BYTES, BufferName, Lifetime
 from tilewright.block.program import Region
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
-from tilewright.entry_point import PackedSlot
+from tilewright.entry_point import PackedSlot, Signature
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import MicroKernel
@@ -36,7 +36,7 @@ from tilewright.lower.program import BlockProgram, block_program
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.c_file import Argument, File, Prepared, RoutineSource
-from tilewright.render.c.library import emit_files, packed_bytes, packed_from, way_of_packing
+from tilewright.render.c.library import emit_files, emit_packing, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import leaves_of
 from tilewright.render.c.operator_nests import shared
 
@@ -83,6 +83,12 @@ def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
         kernels=emitted.kernels,
         reports_not_finite=any(REPORT_NOT_FINITE in op.functions() for plan in program.plans for op in plan.chain.operators),
     )
+
+
+def packing_program(program: Program) -> Artifact:
+    """The preparation of constants as a library of its own, for every CPU of the machine's architecture."""
+    file, constants = c_file(program), Signature((), (), (), program.signature.constants, program.signature.packed)
+    return Artifact(file.entry_point, emit_packing(file), (), program.model_plan.machine.architecture, frozenset(), constants)
 
 
 def c_file(program: Program) -> File:

@@ -85,11 +85,6 @@ class Package:
                 raise ValueError
             return elements.view(dtype).reshape(stored.shape)
 
-    def check_all(self) -> None:
-        """Compare the digests of all sections. Raises `InvalidPackage`."""
-        for number in range(len(self.header.sections)):
-            self._check(number, self._elements(number))
-
     @contextmanager
     def refusing(self, why: str) -> Iterator[None]:
         """Inside, what nonsense of a plan raises is a refusal of the package."""
@@ -107,8 +102,22 @@ class Package:
         return self._content[self._begin + place.offset : self._begin + place.offset + place.size_bytes]
 
     def _check(self, section: int, content: Any) -> None:
-        if hashlib.sha256(content).hexdigest() != self.header.sections[section].digest:
-            raise refused(self.path, f"section {section} is damaged: its digest differs")
+        _check(self.header, section, content, self.path)
+
+
+def check(path: str | os.PathLike[str]) -> Header:
+    """The header of a package of which all bytes are as they were written, be it for this CPU or not. Raises `InvalidPackage`."""
+    name = os.fspath(path)
+    content = _mapped(name)
+    header, begin = decode(content.data, name, VERSION)
+    for number, place in enumerate(header.sections):
+        _check(header, number, content[begin + place.offset : begin + place.offset + place.size_bytes], name)
+    return header
+
+
+def _check(header: Header, section: int, content: Any, path: str) -> None:
+    if hashlib.sha256(content).hexdigest() != header.sections[section].digest:
+        raise refused(path, f"section {section} is damaged: its digest differs")
 
 
 def is_package(path: object) -> bool:
