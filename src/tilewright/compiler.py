@@ -279,8 +279,7 @@ def plan_and_generate(
     graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32
 ) -> tuple[ModelPlan, Artifact]:
     """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
-    with for_machine(machine).compiling_ahead() as told:
-        kept = artifacts.store(machine, precision)
+    with for_machine(machine).compiling_ahead() as told, artifacts.partitions(machine, precision) as kept:
         model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told, answers=kept)
         return model_plan, generate(model_plan)
 

@@ -43,8 +43,8 @@ class Options:
         """How a graph will run; no compiler is run."""
         from tilewright import compiler
 
-        kept = artifacts.store(self.machine, self.precision)
-        return decided(compiler.plan(graph, self.machine, fuse=self.fuse, precision=self.precision, answers=kept))
+        with artifacts.partitions(self.machine, self.precision) as kept:
+            return decided(compiler.plan(graph, self.machine, fuse=self.fuse, precision=self.precision, answers=kept))
 
     def artifact(self, graph: Graph) -> Artifact:
         """The text of a graph: from the cache, if it is there, where neither planning nor generation is needed."""

@@ -1,10 +1,10 @@
 """What planning and code generation gave, on disk: a later process that asks for the same neither plans nor generates.
 
-One store holds both kinds of results: generated code of graphs, and fusion partitions (`plan/whole_model/kept_divisions.py`). An
-entry is a file of the kernel cache, `<key>.planned`: JSON (`graph/data_format.py`) behind which the cache puts its checksum. Its
-key is a digest of the question and of all that decides the result: the machine, every file of this package with its size and
-time, and the micro kernels of others. Entries are accelerators. What is damaged, belongs to another name, or cannot be written
-is made again.
+One store holds both kinds of results: generated code of graphs, an entry each, and all fusion partitions of a machine in one
+(`plan/whole_model/kept_divisions.py`). An entry is a file of the kernel cache, `<key>.planned`: JSON (`graph/data_format.py`),
+of partitions a line each, behind which the cache puts its checksum. Its key is a digest of the question and of all that decides
+the result: the machine, every file of this package with its size and time, and the micro kernels of others. Entries are
+accelerators. What is damaged, belongs to another name, or cannot be written is made again.
 
 Reading an entry runs nothing that is in it, whoever wrote it. The C text that it holds is compiled and run afterwards: hence
 the directory must be private.
@@ -15,10 +15,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -68,6 +68,65 @@ class PlanningStore:
         """Keep a result, where it can be kept."""
         with contextlib.suppress(OSError, CacheError):
             self.cache.keep(self.key(question) + SUFFIX, result)
+
+
+PARTITIONS = "partitions"
+"""The question whose result are the fusion partitions of a machine."""
+MOST_PARTITIONS = 1024
+"""Fusion partitions that are kept, those found last: a network has 50 to 200, of 1 to 4 kB."""
+
+
+@dataclass(slots=True)
+class Partitions:
+    """Fusion partitions for a machine by the text of their question: read at the first one, written together."""
+
+    store: PlanningStore
+    known: dict[str, str] | None = None
+    """What the entry holds, by the digest of the question; None until it was read."""
+    found: dict[str, Callable[[], bytes]] = field(default_factory=dict)
+    """What is to be added to it."""
+
+    def find(self, question: str) -> bytes | None:
+        """The result; None where it is missing or damaged."""
+        if self.known is None:
+            self.known = self._read()
+        result = self.known.get(_digest(question))
+        return None if result is None else result.encode()
+
+    def keep(self, question: str, result: Callable[[], bytes]) -> None:
+        """Take a result that `write` asks for."""
+        self.found[_digest(question)] = result
+
+    def write(self) -> None:
+        """Keep all results behind those that other processes have kept meanwhile; without those that no file can hold."""
+        if not self.found:
+            return
+        kept = self._read()
+        for key, result in self.found.items():
+            with contextlib.suppress(data_format.Unreadable):
+                kept[key] = result().decode()
+        self.store.keep(PARTITIONS, "\n".join(map(" ".join, [*kept.items()][-MOST_PARTITIONS:])).encode())
+        self.found.clear()
+
+    def _read(self) -> dict[str, str]:
+        lines = (self.store.find(PARTITIONS) or b"").decode(errors="replace").splitlines()
+        return {key: result for key, _, result in (line.partition(" ") for line in lines)}
+
+
+def _digest(question: str) -> str:
+    return hashlib.sha256(question.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def partitions(machine: Machine, precision: Precision = Precision.FLOAT32) -> Iterator[Partitions | None]:
+    """The fusion partitions of `store`; those found inside are kept."""
+    kept = store(machine, precision)
+    found = None if kept is None else Partitions(kept)
+    try:
+        yield found
+    finally:
+        if found is not None:
+            found.write()
 
 
 def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> PlanningStore | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.support.graphs import random
 from tests.support.layers import convolutions, products
 from tilewright import compiler
 from tilewright.coefficients import coefficients_for
+from tilewright.graph import data_format
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.counts import Counted, counting
@@ -38,8 +40,9 @@ class Answers:
             self.missed.append(question)
         return found
 
-    def keep(self, question: str, answer: bytes) -> None:
-        self.known[question] = answer
+    def keep(self, question: str, answer: Callable[[], bytes]) -> None:
+        with suppress(data_format.Unreadable):
+            self.known[question] = answer()
 
 
 def attention() -> Graph:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from tilewright.coefficients import Coefficients, coefficients_for
 from tilewright.graph import data_format
@@ -157,10 +157,10 @@ def division_of(chain: Chain, options: PlanningOptions) -> Division:
     answers = options.answers
     if answers is None:
         return _searched_division(chain, options)
-    question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
+    question = f"{data_format.encode(chain, Chain).decode()} {_described(options)}"
 
     def keep(division: Division) -> None:
-        kept_divisions.write(answers, question, _kept(division))
+        kept_divisions.write(answers, question, lambda: _kept(division))
 
     kept = kept_divisions.read(answers, question, chain)
     if kept is not None:
@@ -169,6 +169,12 @@ def division_of(chain: Chain, options: PlanningOptions) -> Division:
     division = replace(_searched_division(chain, options), completed=keep)
     keep(division)
     return division
+
+
+@lru_cache(maxsize=4)
+def _described(options: PlanningOptions) -> str:
+    """What a division depends on, but for the machine and its kernels."""
+    return f"{options.fuse} {options.coefficients}"
 
 
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:

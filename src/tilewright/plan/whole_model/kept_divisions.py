@@ -6,7 +6,7 @@ plan depends on whether it was found. Loops of a part become a schedule with a p
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,8 +22,8 @@ class Answers(Protocol):
     def find(self, question: str) -> bytes | None:
         """The answer to a question; None where there is none."""
 
-    def keep(self, question: str, answer: bytes) -> None:
-        """Take the answer to a question."""
+    def keep(self, question: str, answer: Callable[[], bytes]) -> None:
+        """Take the answer to a question, to be asked for later: it raises `Unreadable` where files have no place for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ def read(answers: Answers, question: str, chain: Chain) -> KeptDivision | None:
     return kept if sorted(names) == sorted(operator.name for operator in chain.operators) else None
 
 
-def write(answers: Answers, question: str, kept: KeptDivision) -> None:
+def write(answers: Answers, question: str, kept: Callable[[], KeptDivision]) -> None:
     """Keep a division; one with a reason or a figure that files have no place for is searched again."""
-    with contextlib.suppress(data_format.Unreadable):
-        answers.keep(question, data_format.encode(kept, KeptDivision))
+    answers.keep(question, lambda: data_format.encode(kept(), KeptDivision))
