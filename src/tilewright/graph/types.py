@@ -292,6 +292,10 @@ class Tensor:
         """The bytes of an element."""
         return element_bytes(self.dtype)
 
+    def renamed(self, name: str) -> Tensor:
+        """The same under another name."""
+        return Tensor(name, self.shape, self.dtype, self.magnitudes, self.entries, self.needs_exact, self.is_extreme)
+
     def known_values(self) -> np.ndarray:
         """`entries` as an array of the tensor's shape."""
         assert self.entries is not None, f"the values of {self.name} are not known"

@@ -87,6 +87,24 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     return _chain(operators, graph.tensor, (name for name, _ in graph.constants))
 
 
+def canonical_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
+    """The canonical form of the chain of these operators, as `make_chain` makes it, for those who need no names."""
+    _check_one_sink(operators)
+    merged = _merged(operators)
+    axes: dict[Place, str] = {}
+    for root in merged.values():
+        axes.setdefault(root, f"%a{len(axes)}")
+    used = _used(operators)
+    tensors = {name: f"%t{number}" for number, name in enumerate(used)}
+    renamed = []
+    for place, operator in enumerate(operators):
+        own = {axis.name: axes[merged[place, axis.name]] for axis in operator.axes}
+        renamed.append(_renamed_operator(operator, Names(own, tensors, {operator.name: f"%op{place}"}), ""))
+    made = {operator.write.tensor for operator in operators}
+    known = (_known_here(graph.tensor(name), name in made).renamed(number) for name, number in tensors.items())
+    return Chain("", tuple(known), tuple(renamed), tuple([tensors[name] for name, _ in graph.constants if name in used]))
+
+
 def sub_chain(chain: Chain, operators: Sequence[Operator]) -> Chain:
     """The chain of some operators of a chain, as `make_chain` makes it of a graph's."""
     return _chain(operators, chain.tensor, chain.constants)
@@ -97,10 +115,15 @@ def _chain(operators: Sequence[Operator], tensor: Callable[[str], Tensor], const
     names = _names(_merged(operators))
     own_names = ({axis.name: names[place, axis.name] for axis in op.axes} for place, op in enumerate(operators))
     renamed = tuple(map(with_axes, operators, own_names))
-    used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
+    used = _used(operators)
     made = {operator.write.tensor for operator in operators}
     tensors = tuple(_known_here(tensor(name), name in made) for name in used)
     return Chain("_".join(operator.name for operator in operators), tensors, renamed, tuple(n for n in constants if n in used))
+
+
+def _used(operators: Sequence[Operator]) -> dict[str, None]:
+    """The tensors that operators read and write, in their order."""
+    return dict.fromkeys([access.tensor for operator in operators for access in operator.accesses()])
 
 
 def _known_here(tensor: Tensor, is_made: bool) -> Tensor:
@@ -276,7 +299,7 @@ def names_of(chain: Chain) -> Names:
 
 def renamed(chain: Chain, names: Names, kind: str | None = None) -> Chain:
     """The chain in other names, and with another kind for its operators."""
-    tensors = tuple([replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors])
+    tensors = tuple([tensor.renamed(names.tensors[tensor.name]) for tensor in chain.tensors])
     operators = tuple([_renamed_operator(op, names, op.kind if kind is None else kind) for op in chain.operators])
     return Chain(names.chain, tensors, operators, tuple(names.tensors[name] for name in chain.constants))
 
@@ -285,7 +308,7 @@ def renamed_graph(graph: Graph, names: Names) -> Graph:
     """The graph in other names."""
     return replace(
         graph,
-        tensors=tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in graph.tensors),
+        tensors=tuple(tensor.renamed(names.tensors[tensor.name]) for tensor in graph.tensors),
         operators=tuple(_renamed_operator(operator, names, operator.kind) for operator in graph.operators),
         inputs=tuple(names.tensors[name] for name in graph.inputs),
         outputs=tuple(names.tensors[name] for name in graph.outputs),

@@ -118,6 +118,8 @@ class Index:
 
     def renamed(self, names: Mapping[str, str]) -> Index:
         """The same expression of axes with other names, no two of which are the same."""
+        if self.is_axis():
+            return axis(names[str(self.terms[0][0])])
         if all(names.get(name) == name for name in self._axes):
             return self
         if not self._is_affine:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
+from operator import is_
 
 from tilewright.graph.expressions.scalar import Load, Scalar, rewrite
 from tilewright.graph.types import Access, Graph, Operator, Tensor
@@ -26,13 +27,13 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
     kept = tuple([operator if operator is original or operator != original else original for operator, original in pairs])
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
-        used.update(access.tensor for access in operator.accesses())
-    return replace(
-        graph,
-        operators=kept,
-        tensors=tuple(tensor for tensor in graph.tensors if tensor.name in used),
-        constants=tuple(pair for pair in graph.constants if pair[0] in used),
-    )
+        used.update([access.tensor for access in operator.accesses()])
+    tensors = tuple([tensor for tensor in graph.tensors if tensor.name in used])
+    constants = tuple([pair for pair in graph.constants if pair[0] in used])
+    is_same = len(kept) == len(graph.operators) and all(map(is_, kept, graph.operators))
+    if is_same and len(tensors) == len(graph.tensors) and len(constants) == len(graph.constants):
+        return graph
+    return replace(graph, operators=kept, tensors=tensors, constants=constants)
 
 
 def with_joined(graph: Graph, join: Callable[[Operator, Access, Operator], Operator | None]) -> Graph:

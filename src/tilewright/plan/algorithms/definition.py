@@ -6,11 +6,11 @@ graph is expanded by the algorithm chosen for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, wraps
 from math import prod
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tilewright import package_files
 from tilewright.errors import InternalError
@@ -22,6 +22,32 @@ from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 
 Found = TypeVar("Found")
+Arguments = ParamSpec("Arguments")
+
+
+class _Known(Protocol):
+    """What keeps answers to questions about it."""
+
+    @property
+    def known(self) -> dict[Hashable, Any]:
+        """By question."""
+
+
+Subject = TypeVar("Subject", bound=_Known)
+
+
+def found_once(function: Callable[Concatenate[Subject, Arguments], Found]) -> Callable[Concatenate[Subject, Arguments], Found]:
+    """A function of a problem, or of roles of axes, that is evaluated once for each: algorithms ask the same of one problem."""
+
+    @wraps(function)
+    def answer(subject: Subject, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Found:
+        key = (function, arguments, *named.items())
+        if key not in subject.known:
+            subject.known[key] = function(subject, *arguments, **named)
+        found: Found = subject.known[key]
+        return found
+
+    return answer
 
 
 def expected(found: Found | None) -> Found:
@@ -40,6 +66,8 @@ class Problem:
     constants: frozenset[str]
     """Tensors that do not change between calls: what operators make of them is computed once, when a kernel is loaded."""
     machine: Machine
+    known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was found out of it: `found_once`."""
 
     def operand(self, read: int) -> Tensor:
         """The tensor that a read looks into."""

@@ -17,7 +17,7 @@ from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import WEIGHTED_SUM, Access, Operator, Tensor
 from tilewright.leaves.registry import is_taken
-from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected, found_once
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import points
 
@@ -33,6 +33,7 @@ def _windows(problem: Problem) -> SlidingProduct | None:
     return sliding if points(sliding.roles.reduced) == points(sliding.taps) else None
 
 
+@found_once
 def _slides(problem: Problem) -> bool:
     """Whether rows of the image can stream past the weighted sums."""
     sliding = _windows(problem)

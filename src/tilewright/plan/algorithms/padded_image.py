@@ -13,7 +13,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Guard, Tensor
-from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.definition import Problem, found_once
 from tilewright.plan.algorithms.product_roles import Axes, Change, ProductRoles, each, number, plain, points, roles_of, unchanged
 
 
@@ -147,6 +147,7 @@ def convolution_of(problem: Problem) -> SlidingProduct | None:
     return found if _is_complete(found, any_outputs=True) else None
 
 
+@found_once
 def sliding_windows(roles: ProductRoles, *, any_outputs: bool = False) -> SlidingProduct | None:
     """The windows of an operator with these roles."""
     if not roles.is_moving:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from math import prod
+from typing import Any
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
@@ -14,7 +15,7 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.rewrites.rebuild import unused
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
-from tilewright.plan.algorithms.definition import Problem, expected
+from tilewright.plan.algorithms.definition import Problem, expected, found_once
 
 Axes = tuple[Axis, ...]
 Reads = tuple[Access, Access]
@@ -51,6 +52,8 @@ class ProductRoles:
     outputs: Axes
     """Of the image alone, behind."""
     reduced: Axes
+    known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was found out of them: `found_once`."""
 
     @property
     def result_channels(self) -> Axes:
@@ -145,6 +148,7 @@ class ProductRoles:
         return build
 
 
+@found_once
 def roles_of(problem: Problem, *, any_outputs: bool = False, least_outputs: int = 2) -> ProductRoles | None:
     """The roles of the axes of an operator that moves windows over one of its operands, or has so many axes of outputs.
 

@@ -14,7 +14,7 @@ from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
 from tilewright.graph.types import Chain, Graph, Operator, element_bytes, planned_extent
 from tilewright.plan.algorithms.definition import Algorithm, expanded
-from tilewright.plan.chains import canonical_form, make_chain
+from tilewright.plan.chains import canonical_chain, make_chain
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.model.cost import floor, measure
@@ -67,7 +67,7 @@ class Part:
 
     def _chain(self) -> Chain:
         if not self.chains:
-            self.chains.append(canonical_form(make_chain(self.graph, self.graph.operators)))
+            self.chains.append(canonical_chain(self.graph, self.graph.operators))
         return self.chains[0]
 
     def _outside(self) -> frozenset[int]:

@@ -179,7 +179,7 @@ def _described(options: PlanningOptions) -> str:
 
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
     operators = tuple(chain.operator(name) for name in kept.operators)
-    part = sub_chain(chain, operators)
+    part = sub_chain(chain, operators) if len(operators) < len(chain.operators) else chain
     return Part(operators, part, kept.price, cache(lambda: options.with_loops(part, kept.found)))
 
 
@@ -431,6 +431,8 @@ class _Dividing:
 
     def _chain(self, operators: Operators) -> Chain:
         """The chain of operators, made once."""
+        if len(operators) == len(self.chain.operators):
+            return self.chain
         names = _names(operators)
         if names not in self.chains:
             self.chains[names] = sub_chain(self.chain, operators)

@@ -11,7 +11,7 @@ What is taken over depends on the groups of the same model and on their order al
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph.types import Chain, Graph
@@ -59,14 +59,14 @@ class KnownDivisions:
     searched: Near[tuple[Division, Names]] = field(default_factory=Near)
     """With the names of the first group that each was found for."""
 
-    def division(self, chain: Chain) -> Division:
-        """The division of a group, as a chain of the graph. Raises `Unplannable` where an operator has no plan."""
-        canonical = canonical_form(chain)
-        if canonical not in self.divisions:
-            self.divisions[canonical] = self._found(canonical, names_of(chain))
-        return self.divisions[canonical]
+    def division(self, chain: Chain, named: Callable[[], Chain]) -> Division:
+        """The division of a group, as a canonical chain; `named` is in the names of the graph. Raises `Unplannable` where an
+        operator has no plan."""
+        if chain not in self.divisions:
+            self.divisions[chain] = self._found(chain, named)
+        return self.divisions[chain]
 
-    def _found(self, chain: Chain, names: Names) -> Division:
+    def _found(self, chain: Chain, named: Callable[[], Chain]) -> Division:
         if not self.takes_over:
             return division_of(chain, self.options)
         form = form_of(chain)
@@ -74,7 +74,7 @@ class KnownDivisions:
         if near is not None and (found := self._taken_over(chain, *near.known)):
             return found
         division = division_of(chain, self.options)
-        self.searched.add(form, (division, names))
+        self.searched.add(form, (division, names_of(named())))
         return division
 
     def _taken_over(self, chain: Chain, near: Division, near_names: Names) -> Division | None:
@@ -91,7 +91,7 @@ class KnownDivisions:
         """The parts of a known division for another chain, as long as each can be taken over."""
         for source in near.parts:
             operators = tuple(chain.operator(operator.name) for operator in source.operators)
-            part = sub_chain(chain, operators)
+            part = sub_chain(chain, operators) if len(operators) < len(chain.operators) else chain
             priced = taken_over(canonical_form(part), source.priced)
             if priced is None:
                 return

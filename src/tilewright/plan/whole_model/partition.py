@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from tilewright import progress
 from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError
-from tilewright.graph.types import Chain, Graph, Tensor
+from tilewright.graph.types import Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound, bound_plan
-from tilewright.plan.chains import make_chain, names_of
+from tilewright.plan.chains import canonical_chain, make_chain, names_of
 from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
@@ -68,7 +69,6 @@ class DividedGroup:
     """A group of operators of a graph with the division of its canonical form."""
 
     operators: Operators
-    chain: Chain
     division: Division
 
 
@@ -89,9 +89,9 @@ def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: Kn
     """The groups of a graph with their divisions."""
     groups = tuple(fusible_groups(flow, barriers))
     for operators in progress.counted(groups, "planning", len(groups)):
-        chain = make_chain(flow.graph, operators)
         try:
-            yield DividedGroup(operators, chain, known.division(chain))
+            named = partial(make_chain, flow.graph, operators)
+            yield DividedGroup(operators, known.division(canonical_chain(flow.graph, operators), named))
         except (Unplannable, InternalError):
             for operator in operators:  # raises the same of one of them, in names instead of numbers
                 alone = make_chain(flow.graph, (operator,))
@@ -112,7 +112,7 @@ def _told(groups: Iterable[DividedGroup], told: Told) -> Iterator[DividedGroup]:
 
 def _plans(flow: DataFlow, group: DividedGroup) -> Iterator[Plan]:
     """The plans of a group's parts, in the names of the graph."""
-    names = names_of(group.chain)
+    names = names_of(make_chain(flow.graph, group.operators))
     members = {operator.name: operator for operator in group.operators}
     for part, plan in zip(group.division.parts, group.division.plans(), strict=True):
         chain = make_chain(flow.graph, tuple(members[names.operators[operator.name]] for operator in part.operators))
@@ -124,7 +124,7 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
     alone: dict[str, Price] = {}
     cuts: dict[str, Cut] = {}
     for group in groups:
-        names = names_of(group.chain)
+        names = names_of(make_chain(flow.graph, group.operators))
         alone |= {names.operators[name]: bound(price, names) for name, price in group.division.alone().items()}
         cuts |= {names.tensors[cut.tensor]: bound(cut, names) for cut in group.division.cuts}
     for tensor, reason in barriers.items():
