@@ -57,7 +57,9 @@ def stage_of(nodes: Sequence[Any], constants: dict[str, Any], tmp_path: Any) -> 
     onnx.save(model(nodes, [info("x", (3, 9))], [info("y", None)], constants), path)
     body = load(path).body
     values = {one.unique: np.zeros(one.shape, np.float32) for one in body.inputs if one.unique not in body.constants}
-    remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], SessionContext())
+    remaining = RemainingSubgraph(
+        "model", lambda: (body.nodes, body.constants), [one.unique for one in body.outputs], SessionContext()
+    )
     with little_folded():
         return remaining.first_stage(values)
 

@@ -86,7 +86,9 @@ def _chains(path):
     """The chains of the plan: of every operator its points, what it is, and its functions."""
     body = load(path).body
     values = {one.unique: np.zeros(one.shape, np.float32) for one in body.inputs if one.unique not in body.constants}
-    remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], SessionContext())
+    remaining = RemainingSubgraph(
+        "model", lambda: (body.nodes, body.constants), [one.unique for one in body.outputs], SessionContext()
+    )
     stage = remaining.first_stage(values)
     assert not stage.as_numpy
     return [sorted(map(_described, plan.chain.operators)) for plan in compiler.plan(stage.graph, Machine.named("zen4")).plans]

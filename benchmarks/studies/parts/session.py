@@ -48,7 +48,8 @@ def planning(path: Path, feeds: Path) -> Figures:
     from tilewright.frontend.onnx.reading import load
 
     body, context = load(path).body, SessionContext()
-    remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
+    wanted = [one.unique for one in body.outputs]
+    remaining = RemainingSubgraph("model", lambda: (body.nodes, body.constants), wanted, context)
     values = {one.unique: np.load(feeds)[one.name] for one in body.inputs if one.unique not in body.constants}
     options = context.options
     begin = time.process_time()
@@ -68,7 +69,8 @@ def arena(path: Path, feeds: Path) -> Figures:
     from tilewright.lower.workspace import arena_bytes
 
     body, context = load(path).body, SessionContext()
-    remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
+    wanted = [one.unique for one in body.outputs]
+    remaining = RemainingSubgraph("model", lambda: (body.nodes, body.constants), wanted, context)
     values = {one.unique: np.load(feeds)[one.name] for one in body.inputs if one.unique not in body.constants}
     graph = remaining.first_stage(values).graph
     sizes = arena_bytes(context.options.planned(graph)) if graph is not None else (0, 0)

@@ -21,6 +21,7 @@ from tilewright.runtime import artifacts
 if TYPE_CHECKING:
     from tilewright.backends.checked import Loaded
     from tilewright.plan.types import ModelPlan
+    from tilewright.runtime.artifacts import PlanningStore
 
 Generate: TypeAlias = Callable[[Graph], Artifact]
 
@@ -54,30 +55,39 @@ class Options:
             return self._generated(graph)
         return artifacts.remembered(graph, self.machine, self.fuse, lambda: self._generated(graph), self.precision)
 
+    def store(self) -> PlanningStore | None:
+        """Where results are kept; None where nothing tells that the code which made them has changed, or all are verified."""
+        from tilewright.backends.registry import is_external
+
+        is_kept = not (is_external(self.machine) or self.is_built_only) and settings.current().verify != "results"
+        return artifacts.store(self.machine, self.precision) if is_kept else None
+
+    def generated(self, graph: Graph, generate: Generate | None = None) -> tuple[Graph, Artifact]:
+        """The text of a graph, and the graph with all that it was generated for. `generate` replaces `artifact`."""
+        from tilewright.backends import loading
+
+        return loading.in_range(graph, generate or self.artifact)
+
     def loaded(
         self,
         graph: Graph,
+        artifact: Artifact,
         *,
-        generate: Generate | None = None,
         copies: bool = False,
-        check_files: Callable[[], None] = lambda: None,
+        whole: Callable[[], Graph] | None = None,
     ) -> Loaded:
         """Something to call, and the constants that calls pass behind the inputs, as `loading.load` gives them.
 
-        `generate` replaces `artifact`. `check_files` is asked before constants of the graph are looked at again, in a call that
-        meets NaN or infinities. Raises `ToolchainError` without a working compiler.
+        `whole` gives the graph with its operators where it has none: in a call that meets NaN or infinities, before constants of
+        the graph are looked at again. Raises `ToolchainError` without a working compiler.
         """
         from tilewright.backends import loading
 
-        if self.is_saved and not self.machine.features <= usable_features():
-            return self._built(graph)
-        artifact = loading.in_range(graph, generate or self.artifact)
         if self.is_foreign:
             loading.check_runs_here(artifact, self.machine)
 
         def strict() -> Artifact:
-            check_files()
-            return replace(self, precision=Precision.STRICT).artifact(graph)
+            return replace(self, precision=Precision.STRICT).artifact(graph if whole is None else whole())
 
         loaded = loading.load(artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict)
         if settings.current().verify == "results":
@@ -86,7 +96,12 @@ class Options:
             verify_results(graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
         return loaded
 
-    def _built(self, graph: Graph) -> Loaded:
+    @property
+    def is_built_only(self) -> bool:
+        """Whether kernels are for another machine, and saved."""
+        return self.is_saved and not self.machine.features <= usable_features()
+
+    def built(self, graph: Graph) -> Loaded:
         """A kernel that is compiled and has its constants, but cannot be called."""
         from tilewright import compiler
         from tilewright.backends import loading
@@ -97,8 +112,8 @@ class Options:
             plans.append(self.planned(graph))
             return compiler.generate(plans[-1])
 
-        artifact = loading.in_range(graph, generate)
-        return loading.build(artifact, plans[-1], graph, lambda: replace(self, precision=Precision.STRICT)._built(graph))
+        _, artifact = loading.in_range(graph, generate)
+        return loading.build(artifact, plans[-1], graph, lambda: replace(self, precision=Precision.STRICT).built(graph))
 
     def _generated(self, graph: Graph) -> Artifact:
         from tilewright import compiler

@@ -79,7 +79,7 @@ class Lowered:
     def compile(self) -> Kernel:
         """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
         called = Called(self.graph.name, self.binder, self.traced.call, self.traced.result)
-        loaded = self.options.loaded(self.graph, generate=self._artifact)
+        loaded = self.options.loaded(*self.options.generated(self.graph, self._artifact))
         return Kernel(called, *loaded, Explained(_encoded(self.graph), self.options))
 
     def _artifact(self, graph: Graph) -> Artifact:

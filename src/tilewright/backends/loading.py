@@ -36,14 +36,15 @@ def check_runs_here(artifact: Artifact, machine: Machine) -> None:
         )
 
 
-def in_range(graph: Graph, generate: Callable[[Graph], Artifact]) -> Artifact:
-    """What is generated of a graph; where it would combine constants of extreme sizes at load, what keeps these apart."""
+def in_range(graph: Graph, generate: Callable[[Graph], Artifact]) -> tuple[Graph, Artifact]:
+    """What is generated of a graph, and the graph; where it would combine constants of extreme sizes at load, what keeps these
+    apart, and the graph that says so."""
     while True:
         artifact = generate(graph)
         extreme = extreme_constants(artifact.recipe, graph.constants)
         new = [tensor.name for tensor in graph.tensors if tensor.name in extreme and not tensor.is_extreme]
         if not new:
-            return artifact
+            return graph, artifact
         tensors = tuple(replace(tensor, is_extreme=True) if tensor.name in new else tensor for tensor in graph.tensors)
         graph = replace(graph, tensors=tensors)
 

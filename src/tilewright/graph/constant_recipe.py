@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.graph.constant_values import decide, is_moderate
 from tilewright.graph.expressions.scalar import Apply
+from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.types import Constant, Graph, Operator
 
 COMBINING = frozenset(("multiply", "divide", "reciprocal"))
@@ -60,11 +61,12 @@ class MadeOneByOne(Sequence[Array]):
         if name in self._constants:
             return self._constants[name].array
         from tilewright.graph.interpreter import evaluate  # 20 ms, and most kernels have no operators on constants
-        from tilewright.graph.rewrites.redundancy import DeadCode
 
-        part = DeadCode().run(replace(self._graph, outputs=(name,)))
-        computed = evaluate(part, {})[name]
-        for _, constant in part.constants:
+        operators = needed_operators(self._graph.operators, (name,))
+        read = {access.tensor for operator in operators for access in operator.reads}
+        constants = tuple(pair for pair in self._graph.constants if pair[0] in read)
+        computed = evaluate(replace(self._graph, operators=tuple(operators), outputs=(name,), constants=constants), {})[name]
+        for _, constant in constants:
             self._forget(constant.array)
         return computed
 

@@ -11,6 +11,7 @@ read as values of these types or refused. Nothing in it names code.
 | bytes | `{"bytes": base64}` |
 | NumPy array | `{"ndarray": [type, shape, whether all elements are one, base64]}`, little-endian |
 | member of an enumeration | its value |
+| NumPy type | its name |
 | None, truth value, integer, floating-point number (NaN and infinity, too), text | as they are |
 """
 
@@ -42,6 +43,7 @@ ARRAY_TYPES = frozenset(
         *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
     )
 )
+TYPES = ARRAY_TYPES | {"object"}
 NOT_READABLE = (ValueError, RecursionError, OverflowError, MemoryError)
 """What damaged or hostile content can raise on its way through `json`, `base64`, NumPy and the checks here."""
 
@@ -101,6 +103,8 @@ def _form(kind: Any) -> _Form:
         return _set(arguments[0])
     if origin is Mapping:
         return _mapping(arguments)
+    if origin is np.dtype:
+        return _Form(lambda value: isinstance(value, np.dtype), _names_type, lambda value: value.name, _type_named)
     if kind is np.ndarray:
         return _tagged("ndarray", np.ndarray, _written_array, _read_array)
     if kind is bytes:
@@ -263,6 +267,16 @@ def _read_array(value: Encoded) -> np.ndarray:
 
 def _array_type(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name)).newbyteorder("<")
+
+
+def _names_type(name: Encoded) -> bool:
+    return type(name) is str and name in TYPES
+
+
+def _type_named(name: Encoded) -> np.dtype[Any]:
+    if not _names_type(name):
+        raise Unreadable(f"there is no type {name!r:.40}")
+    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def _read_bytes(value: Encoded) -> bytes:

@@ -60,8 +60,12 @@ class PlanningStore:
 
     def find(self, question: str) -> bytes | None:
         """The result; None where it is missing or damaged."""
+        return self.named(self.key(question))
+
+    def named(self, key: str) -> bytes | None:
+        """The result of the question with this key."""
         with contextlib.suppress(OSError, CacheError):
-            return self.cache.find(self.key(question) + SUFFIX)
+            return self.cache.find(key + SUFFIX)
         return None
 
     def keep(self, question: str, result: bytes) -> None:
@@ -132,11 +136,20 @@ def partitions(machine: Machine, precision: Precision = Precision.FLOAT32) -> It
 def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> PlanningStore | None:
     """Results for a machine, with the kernels that are registered and that a precision allows; None where nothing is remembered,
     while stages are dumped or logged."""
-    knobs = settings.current()
-    if _ignored.get() or knobs.log or knobs.dump_dir is not None:
+    if not _remembers():
         return None
     common = _described(machine) + sources() + "flushing" * precision.flushes + _registered()
     return PlanningStore(kernel_cache.default(), common)
+
+
+def models_store() -> PlanningStore | None:
+    """What models say of themselves, whatever the machine; None as `store`."""
+    return PlanningStore(kernel_cache.default(), sources()) if _remembers() else None
+
+
+def _remembers() -> bool:
+    knobs = settings.current()
+    return not (_ignored.get() or knobs.log or knobs.dump_dir is not None)
 
 
 def _registered() -> str:
@@ -165,7 +178,12 @@ def remembered(
 
 def request(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
     """The question for the code of a graph."""
-    return "\0".join((repr(graph), repr(fuse), precision.value, _tuned(machine)))
+    return f"{graph!r}\0{choices(machine, fuse, precision)}"
+
+
+def choices(machine: Machine, fuse: bool | None, precision: Precision) -> str:
+    """What decides the code of a graph beside the graph and what all questions have in common."""
+    return "\0".join((repr(fuse), precision.value, _tuned(machine)))
 
 
 def _tuned(machine: Machine) -> str:

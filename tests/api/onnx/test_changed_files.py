@@ -175,5 +175,5 @@ def test_weights_of_known_shapes_are_not_copied(tmp_path: Path) -> None:
     release_pages(copy)
     np.testing.assert_array_equal(copy, WEIGHTS)
     fixed, dynamic = (ort.InferenceSession(saved(tmp_path, product(), [rows, 64])[0], mapped=False) for rows in (4, "n"))
-    constants = [session._model.body.constants["w"] for session in (fixed, dynamic)]
+    constants = [session._source.model.body.constants["w"] for session in (fixed, dynamic)]
     assert [one is constant for one, constant in zip(held(constants), constants, strict=True)] == [False, True]

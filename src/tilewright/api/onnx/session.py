@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from sys import modules
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,7 +22,7 @@ from tilewright.api.onnx.trace import Trace
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
-from tilewright.frontend.onnx.model import Declared, Model
+from tilewright.frontend.onnx.model import Declared
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
@@ -31,6 +32,7 @@ from tilewright.runtime.packages.layout import Content
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tilewright.api.onnx.model_source import ModelSource
     from tilewright.api.onnx.reports import Profile
     from tilewright.api.onnx.saved_sessions import LoadedSubgraph, SavedSession
     from tilewright.api.onnx.steps import RemainingSubgraph
@@ -113,21 +115,23 @@ class InferenceSession:
             if reading.is_package(path_or_bytes):
                 self._open(reading.open_package(path_or_bytes, mmap=mapped is not False), settings)
                 return
+            from tilewright.api.onnx.model_source import ModelSource
             from tilewright.api.onnx.steps import SessionContext
-            from tilewright.api.onnx.weights import held_model
 
-            model = _loaded(path_or_bytes)
-            known = model.body.constants
-            optional, inputs = ([value for value in model.body.inputs if (value.unique in known) is has] for has in (True, False))
-            metadata = model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
-            self._set_up(settings, inputs, optional, model.body.outputs, ModelMetadata(*metadata))
-            self._model: Model | None = model
+            source = ModelSource(path_or_bytes)
+            model = source.description
+            optional = [value for value in model.inputs if value.unique in model.defaults]
+            inputs = [value for value in model.inputs if value.unique not in model.defaults]
+            metadata = model.producer, model.name, model.domain, model.text, "", model.version, dict(model.metadata)
+            self._set_up(settings, inputs, optional, model.outputs, ModelMetadata(*metadata))
+            self._source: ModelSource | None = source
             machine = Machine.named(target) if isinstance(target, str) else target
             threads, is_mapped = settings.threads(), bool(mapped)
-            self._context = SessionContext(threads, machine, freedom, fusion, check_files=model.check_files, mapped=is_mapped)
+            self._context = SessionContext(threads, machine, freedom, fusion, check_files=source.check_files, mapped=is_mapped)
             self._reported, self._compiled = self._context.reported, self._context.compiled
             if not (prepare and self._prepare()) and not mapped:
-                self._model, self._subgraphs = held_model(model), {}
+                source.hold()
+                self._subgraphs = {}
 
     def _open(self, package: Package, settings: SessionOptions) -> None:
         """Make this the session of a package. Raises `InvalidPackage`."""
@@ -139,7 +143,7 @@ class InferenceSession:
             inputs, optional, outputs = ([value.declared() for value in values] for values in saved.declared)
         metadata = saved.producer, saved.name, saved.domain, saved.description, "", saved.version, dict(saved.metadata)
         self._set_up(settings, inputs, optional, outputs, ModelMetadata(*metadata))
-        self._model = None
+        self._source = None
         self._subgraphs.update(saved_sessions.loaded_subgraphs(saved, package, settings.threads()))
         self._reported, self._compiled = saved_sessions.numpy_operators(saved), saved_sessions.compiled_graphs(saved)
 
@@ -198,12 +202,12 @@ class InferenceSession:
         with self._lock:
             return [(given, one) for given, one in self._subgraphs.items() if isinstance(one, RemainingSubgraph)]
 
-    def _check_model(self, what: str) -> Model:
+    def _check_model(self, what: str) -> ModelSource:
         """The model. Raises `TilewrightError` where the session came from a package."""
-        if self._model is None:
+        if self._source is None:
             hint = "make a session of the model"
             raise TilewrightError(f"a session of a package cannot be {what}", why="it has no model", where=WHERE, hint=hint)
-        return self._model
+        return self._source
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable(
@@ -438,15 +442,20 @@ class InferenceSession:
         """The same of a model that was read."""
         from tilewright.api.onnx.steps import RemainingSubgraph
 
-        model = self._check_model(f"run with {', '.join(sorted(given)) or 'its defaults'}")
+        source = self._check_model(f"run with {', '.join(sorted(given)) or 'its defaults'}")
         with self._lock:
             found = self._subgraphs.get(given)
             if not isinstance(found, RemainingSubgraph):
-                body = model.body
-                known = {name: array for name, array in body.constants.items() if name not in given}
                 declared = {value.unique: value.shape for value in (*self._inputs, *self._optional) if value.shape is not None}
                 self._subgraphs[given] = found = RemainingSubgraph(
-                    body.name or "model", body.nodes, known, self._all_outputs, self._context, declared, model.check_files
+                    source.description.name or "model",
+                    partial(source.contents, given),
+                    self._all_outputs,
+                    self._context,
+                    declared,
+                    source.check_files,
+                    None if given else source.description.needs,
+                    source.kept(given),
                 )
             return found
 
@@ -468,16 +477,6 @@ class InferenceSession:
             why = f"its outputs are {', '.join(self._outputs)}"
             raise InvalidArgument(f"the model has no output {name!r}", where="run", why=why)
         return self._outputs[name]
-
-
-def _loaded(source: Any) -> Model:
-    try:
-        from tilewright.frontend.onnx.reading import load
-    except ModuleNotFoundError as problem:
-        if problem.name not in ("onnx", "google"):
-            raise
-        raise ImportError("models need the package onnx: pip install onnx") from problem
-    return load(source)
 
 
 def session_of(package: Package, threads: int | None) -> InferenceSession:

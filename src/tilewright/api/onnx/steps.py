@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -16,12 +16,14 @@ import numpy as np
 from tilewright.api.building import Options
 from tilewright.api.compiled import Compiled
 from tilewright.api.lengths import FIXED
+from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.running import Inner, NodeRunner, Outline, RunningStep
 from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures
+from tilewright.artifact import Artifact
 from tilewright.errors import (
     DTypeError,
     InternalError,
@@ -32,8 +34,8 @@ from tilewright.errors import (
     UnsupportedOperation,
 )
 from tilewright.frontend.onnx.extents import Symbolic
-from tilewright.frontend.onnx.model import Body, Node, live_nodes
-from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
+from tilewright.frontend.onnx.model import Array, Body, Node, live_nodes, needed_values
+from tilewright.frontend.onnx.stage_types import Given, ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.interpreter_settings import collector_waits
@@ -99,36 +101,54 @@ class ConstantValues:
     unknowable: frozenset[str] = frozenset()
 
 
+def without_most_elements(values: Values, names: Sequence[str], constants: ConstantValues) -> Values:
+    """Values of a call, with elements only where they decide."""
+    return {name: values[name] if name in constants.deciding else without_elements(values[name]) for name in names}
+
+
 class RemainingSubgraph:
     """The nodes of a model from some point on, and the steps made for them so far. Safe from several threads."""
 
     def __init__(
         self,
         name: str,
-        nodes: Sequence[Node],
-        known: Mapping[str, Any],
+        read: Callable[[], tuple[Sequence[Node], Mapping[str, Any]]],
         wanted: Sequence[str],
         context: SessionContext,
         declared: Mapping[str, Sequence[int | str | None]] = MappingProxyType({}),
         check_files: Callable[[], None] = lambda: None,
+        needs: Sequence[str] | None = None,
+        kept: KeptModel | None = None,
     ) -> None:
-        """`declared` are shapes of inputs as the model declares them: names and None stand for extents that vary.
+        """`read` gives the nodes and the values that are known, when somebody asks for them.
 
-        `check_files` is asked before `known` is looked at.
+        `declared` are shapes of inputs as the model declares them: names and None stand for extents that vary. `check_files` is
+        asked before `known` is looked at. `needs` are the values that it must be given, where they are known; `kept` has stages.
         """
-        self.name, self.wanted, self.known, self.context = short_name(name), tuple(wanted), dict(known), context
-        self.check_files = check_files
-        self.nodes = live_nodes(nodes, wanted)
-        made = {output for node in self.nodes for output in node.outputs}
-        read = {value for node in self.nodes for value in node.reads()} | set(wanted)
-        self.needs = tuple(sorted(read - made - set(known)))
-        """The values that it must be given."""
+        self.name, self.wanted, self.context = short_name(name), tuple(wanted), context
+        self._read, self.check_files, self.kept = read, check_files, kept
+        self.needs = needed_values(self.nodes, wanted, self.known) if needs is None else tuple(needs)
         self._declared = declared
         self._constants = ConstantValues()
         """Steps are made with what was known when their signature was looked up: it may grow meanwhile."""
-        self._variants: dict[Any, Signatures[Stage, Step]] = {}
+        self._variants: dict[Any, Signatures[Imported, Step]] = {}
         self._samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
         self._lock = threading.Lock()
+
+    @cached_property
+    def _contents(self) -> tuple[Sequence[Node], Mapping[str, Any]]:
+        nodes, known = self._read()
+        return live_nodes(nodes, self.wanted), dict(known)
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """On which the wanted values depend."""
+        return self._contents[0]
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """Values that need no computation."""
+        return self._contents[1]
 
     def run(self, values: Values, targets: Mapping[str, Any] = NO_VALUES) -> None:
         """Add the wanted values to those that are given; into their targets where that costs no copy (`Step.run`)."""
@@ -158,7 +178,7 @@ class RemainingSubgraph:
         maker = _Maker(self, values, constants)
         return signatures.find_or_make(self._extents(values), Maker(maker.trace, maker.compile))
 
-    def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], ConstantValues]:
+    def _signatures(self, values: Values) -> tuple[Signatures[Imported, Step], ConstantValues]:
         """The signatures that may hold the step of a call, and the constant values that they are for."""
         with self._lock:
             key, known = self._key(values, self._constants), self._constants
@@ -194,7 +214,7 @@ class RemainingSubgraph:
     def _extents(self, values: Values) -> Extents:
         return tuple([extent for name in self.needs for extent in extents_of(values[name])])
 
-    def variants(self) -> tuple[tuple[str, ...], list[tuple[Any, tuple[bytes, ...], Signatures[Stage, Step]]]]:
+    def variants(self) -> tuple[tuple[str, ...], list[tuple[Any, tuple[bytes, ...], Signatures[Imported, Step]]]]:
         """The values that are part of signatures, and the signatures by the kinds of all values and the bytes of these."""
         with self._lock:
             deciding, variants = self._constants.deciding, [*self._variants.items()]
@@ -202,7 +222,7 @@ class RemainingSubgraph:
 
     def remember(self, step: Step, values: Values) -> None:
         """Note that a step was made, with values of the call that asked for it: elements only where they decide."""
-        kept = {name: values[name] if name in step.constants.deciding else without_elements(values[name]) for name in self.needs}
+        kept = without_most_elements(values, self.needs, step.constants)
         with self._lock:
             self._samples[step] = kept
 
@@ -232,11 +252,28 @@ class RemainingSubgraph:
 
     def import_request(self, values: Values, extents: Sequence[Extent], known: ConstantValues) -> ImportRequest:
         """What the importer is asked, where all arrays have these extents."""
+        given, constants = self.given(values, extents, known)
+        return ImportRequest(self.name, self.nodes, given, {**self.known, **constants}, self.wanted, known.unknowable)
+
+    def given(
+        self, values: Values, extents: Sequence[Extent], known: ConstantValues
+    ) -> tuple[dict[str, Given], dict[str, Array]]:
+        """What is known of the values of a call, and those that decide."""
         rest = iter(extents)
         given = {name: given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
         constants = {name: np.array(values[name]) for name in known.deciding}
-        given = {name: value for name, value in given.items() if name not in constants}
-        return ImportRequest(self.name, self.nodes, given, {**self.known, **constants}, self.wanted, known.unknowable)
+        return {name: value for name, value in given.items() if name not in constants}, constants
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A stage, and what is known of its code."""
+
+    stage: Stage
+    question: str = ""
+    """By which it is found again; empty where it is not kept."""
+    artifact: Artifact | None = None
+    """Its code, where it was found: the graph of the stage has no operators then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +284,17 @@ class _Maker:
     values: Values
     constants: ConstantValues
 
-    def trace(self, extents: Sequence[Extent]) -> Stage:
+    def trace(self, extents: Sequence[Extent]) -> Imported:
+        """The stage for these extents: one that was compiled before, or what `_stage` imports."""
+        remaining, options = self.remaining, self.remaining.context.options
+        if remaining.kept is None or options.store() is None:
+            return Imported(self._stage(extents))
+        given, decided = remaining.given(self.values, extents, self.constants)
+        question = remaining.kept.question(given, decided, self.constants.unknowable, options)
+        found = remaining.kept.find(question, options)
+        return Imported(self._stage(extents), question) if found is None else Imported(found[0], question, found[1])
+
+    def _stage(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
 
         A join of lengths (a cache and its new rows) is done by NumPy, and what follows is a stage of its own: else every step of
@@ -264,10 +311,10 @@ class _Maker:
                 raise Undecided(text, why=why).with_cuts(cuts)
         return stage
 
-    def compile(self, stage: Stage) -> Step:
+    def compile(self, imported: Imported) -> Step:
         """The step of a stage, which is remembered with the values of its call."""
         with preparing(self.remaining.name), collector_waits():
-            step = self._step(stage)
+            step = self._step(imported)
         self.remaining.remember(step, self.values)
         return step
 
@@ -275,16 +322,17 @@ class _Maker:
         """With the extents of the call."""
         return self.remaining.import_request(self.values, self.remaining._extents(self.values), self.constants)
 
-    def _step(self, stage: Stage) -> Step:
+    def _step(self, imported: Imported) -> Step:
         """Where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
+        stage = imported.stage
         try:
-            return Step(self.remaining, stage, self.constants)
+            return Step(self.remaining, imported, self.constants, self.values)
         except (PlanningError, UnsupportedOperation, DTypeError) as problem:
             if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
                 raise
             _log.warning("%s is not compiled: %s", self.remaining.name, problem)
             unplanned = _imported(self._import_request(), lambda operator, tensors: "its graph has no plan")
-            return Step(self.remaining, unplanned, self.constants)
+            return Step(self.remaining, Imported(unplanned), self.constants, self.values)
 
 
 class Step(RunningStep):
@@ -292,10 +340,11 @@ class Step(RunningStep):
 
     following: RemainingSubgraph | None
 
-    def __init__(self, remaining: RemainingSubgraph, stage: Stage, constants: ConstantValues) -> None:
+    def __init__(self, remaining: RemainingSubgraph, imported: Imported, constants: ConstantValues, values: Values) -> None:
+        """`values` are of the call that asked for it."""
         self.remaining, self.constants = remaining, constants
         context = remaining.context
-        self.stage = stage
+        self.stage = stage = imported.stage
         self.outline = Outline(stage.inputs, stage.outputs, dict(stage.same), dict(stage.nodes), stage.places())
         self.compiled = None
         self.plans: tuple[Plan, ...] = ()
@@ -304,20 +353,41 @@ class Step(RunningStep):
         """Dimensions of the last call with a profile, and the plans at its extents."""
         if stage.graph is not None:
             try:
-                check = remaining.check_files
-                self.compiled = Compiled(*context.options.loaded(stage.graph, copies=True, check_files=check))
+                self.compiled = self._compiled(stage.graph, imported, without_most_elements(values, remaining.needs, constants))
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             context.compiled.append(stage.graph.name)
         self.runners: list[NodeRunner] = []
         self.known = {name: frozen(value) for name, value in stage.known.items()}
-        known = {**remaining.known, **{name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}}
+        known = {name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}
+        if stage.as_numpy or stage.rest:
+            known = {**remaining.known, **known}
         for node in stage.as_numpy:
             known.update(self._constant_results(node, known))
         self.following = _following(remaining, stage, known) if stage.rest else None
         remaining.check_files()
         for runner in self.runners:
             context.report_numpy(runner.node, stage.refused.get(runner.node.label))
+
+    def _compiled(self, graph: Graph, imported: Imported, sample: Values) -> Compiled:
+        """The library of the graph, which is generated unless it was found; what others would do again is kept."""
+        remaining, options, artifact = self.remaining, self.remaining.context.options, imported.artifact
+
+        def whole() -> Graph:
+            if imported.artifact is not None:
+                return remaining.graph_of(self, sample)
+            remaining.check_files()
+            return graph
+
+        if options.is_built_only:
+            return Compiled(*options.built(graph))
+        told = graph
+        if artifact is None:
+            told, artifact = options.generated(graph)
+        compiled = Compiled(*options.loaded(told, artifact, copies=True, whole=whole))
+        if imported.artifact is None and remaining.kept is not None and imported.question:
+            remaining.kept.keep(imported.question, self.stage, told, options)
+        return compiled
 
     def _constant_results(self, node: Node, known: Values) -> Values:
         """What a node makes of constants alone, now; nothing of another node, which runs in every call."""
@@ -342,7 +412,7 @@ def _inner(name: str, body: Body, context: SessionContext) -> Inner:
 
     @cache
     def remaining() -> RemainingSubgraph:
-        return RemainingSubgraph(name, body.nodes, body.constants, outputs, context, check_files=_check_of(context))
+        return RemainingSubgraph(name, lambda: (body.nodes, body.constants), outputs, context, check_files=_check_of(context))
 
     return Inner(f"{name} {body.name!r}", inputs, tuple(sorted(body.captured)), outputs, remaining)
 
@@ -355,7 +425,7 @@ def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, A
     if not context.mapped:
         read = {name for node in nodes for name in node.reads()} | set(wanted)
         nodes, known = held_nodes(nodes), held_constants({name: value for name, value in known.items() if name in read})
-    return RemainingSubgraph(remaining.name, nodes, known, wanted, context, check_files=_check_of(context))
+    return RemainingSubgraph(remaining.name, lambda: (nodes, known), wanted, context, check_files=_check_of(context))
 
 
 def _imported(asked: ImportRequest, obstacle: Obstacle | None = None) -> Stage:

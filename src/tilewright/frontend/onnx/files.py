@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from tilewright.errors import InvalidModel
-from tilewright.ort_errors import InvalidProtobuf
+from tilewright.ort_errors import InvalidProtobuf, NoSuchFile
 
 GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9
 LARGE_BYTES = 4096
@@ -108,6 +109,37 @@ def _damaged(why: str) -> InvalidProtobuf:
     return InvalidProtobuf("this is no ONNX model, or a damaged one", where="protobuf", why=why)
 
 
+@dataclass(slots=True)
+class Content:
+    """The bytes of a model, and the files beside it."""
+
+    whole: memoryview
+    where: str
+    files: ExternalFiles
+
+    def hold(self, copy: Callable[[memoryview], memoryview]) -> None:
+        """Go on without any file, with copies of what was mapped."""
+        self.whole = copy(self.whole)
+        self.files.hold(copy)
+
+
+def opened(source: Any) -> Content | None:
+    """The content of a path or of bytes, which is not copied; None for anything else.
+
+    Raises `NoSuchFile`, or `InvalidProtobuf` for what cannot be read.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Content(memoryview(source if isinstance(source, bytes) else bytes(source)), "bytes", ExternalFiles(None))
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path, files = Path(source), ExternalFiles(Path(source).parent)
+    try:
+        return Content(files.mapped(path), str(path), files)
+    except OSError as problem:
+        kind = NoSuchFile if isinstance(problem, FileNotFoundError) else InvalidProtobuf
+        raise kind(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
+
+
 class ExternalFiles:
     """The files of one model, each mapped into memory when it is first asked for.
 
@@ -117,7 +149,8 @@ class ExternalFiles:
     def __init__(self, directory: Path | None) -> None:
         """`directory` of the model; None if the model did not come from a file."""
         self._directory = directory
-        self._maps: dict[str, memoryview] = {}
+        self.contents: dict[str, memoryview] = {}
+        """By place, of those that were asked for."""
         self._open: list[tuple[IO[bytes], os.stat_result]] = []
         """As they were when they were mapped."""
 
@@ -136,9 +169,14 @@ class ExternalFiles:
                 hint = "make a new session, or write changed models to other files"
                 raise InvalidModel(f"{file.name} has changed since the session was made", where=str(file.name), hint=hint)
 
+    def hold(self, copy: Callable[[memoryview], memoryview]) -> None:
+        """Go on without the files, with copies of their contents."""
+        self.contents = {location: copy(content) for location, content in self.contents.items()}
+        self._open.clear()
+
     def content(self, entries: Mapping[str, str], size_bytes: int, where: str) -> memoryview:
         """The bytes of a tensor. Raises `InvalidModel` for places outside of the directory and ranges outside of the file."""
-        whole = self._map(entries.get("location", ""), where)
+        whole = self.at(entries.get("location", ""), where)
         offset = _number(entries, "offset", 0, where)
         length = _number(entries, "length", size_bytes, where)
         if length != size_bytes:
@@ -149,14 +187,15 @@ class ExternalFiles:
         content = whole[offset : offset + length]
         return content if length >= LARGE_BYTES else memoryview(bytes(content))
 
-    def _map(self, location: str, where: str) -> memoryview:
-        path = self._path(location, where)
-        if path not in self._maps:
+    def at(self, location: str, where: str) -> memoryview:
+        """The whole content of a place beside the model. Raises `InvalidModel` as `content`."""
+        if location not in self.contents:
+            path = self._path(location, where)
             try:
-                self._maps[path] = self.mapped(path)
+                self.contents[location] = self.mapped(path)
             except OSError as problem:
                 raise InvalidModel(f"external data {location!r} cannot be read", where=where, why=str(problem)) from problem
-        return self._maps[path]
+        return self.contents[location]
 
     def _path(self, location: str, where: str) -> str:
         if self._directory is None:

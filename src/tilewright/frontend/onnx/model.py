@@ -78,6 +78,14 @@ def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
     return kept[::-1]
 
 
+def needed_values(nodes: Sequence[Node], wanted: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """The values that nodes must be given, of which others are known."""
+    live = live_nodes(nodes, wanted)
+    made = {output for node in live for output in node.outputs}
+    read = {value for node in live for value in node.reads()} | set(wanted)
+    return tuple(sorted(read - made - set(known)))
+
+
 @dataclass(frozen=True, eq=False)
 class Body:
     """A graph: that of the model, or one inside a node."""
@@ -105,9 +113,36 @@ class Model:
     producer: str = ""
     producer_version: str = ""
     domain: str = ""
-    description: str = ""
+    description_text: str = ""
     version: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     ir_version: int = 0
     check_files: Callable[[], None] = lambda: None
     """Raises `InvalidModel` if a file that holds constants was written to since the model was read."""
+
+    @property
+    def description(self) -> Description:
+        """All that sessions tell of the model."""
+        body = self.body
+        defaults = tuple(value.unique for value in body.inputs if value.unique in body.constants)
+        needs = needed_values(body.nodes, [value.unique for value in body.outputs], body.constants)
+        about = (self.producer, self.domain, self.description_text, self.version, dict(self.metadata))
+        return Description(body.name, body.inputs, body.outputs, defaults, needs, *about)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a model says of itself, its nodes and constants apart."""
+
+    name: str
+    inputs: tuple[Declared, ...]
+    outputs: tuple[Declared, ...]
+    defaults: tuple[str, ...]
+    """The inputs that have one, by unique name."""
+    needs: tuple[str, ...]
+    """The values that calls must give, by unique name."""
+    producer: str
+    domain: str
+    text: str
+    version: int
+    metadata: Mapping[str, str]

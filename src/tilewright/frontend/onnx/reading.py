@@ -5,12 +5,10 @@ Whatever makes no sense raises `InvalidModel` with its place; operators without 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +18,7 @@ from onnx import AttributeProto, ModelProto
 from tilewright import ort_errors
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import Definition, definition
-from tilewright.frontend.onnx.files import ExternalFiles, without_large_contents
+from tilewright.frontend.onnx.files import Content, ExternalFiles, opened, without_large_contents
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
 from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
 from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
@@ -48,31 +46,20 @@ def load(source: Any) -> Model:
     """
     if isinstance(source, ModelProto):
         return read(source, ExternalFiles(None))
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        fixed = source if isinstance(source, bytes) else bytes(source)
-        return _read_bytes(memoryview(fixed), "bytes", ExternalFiles(None))
-    if isinstance(source, (str, os.PathLike)):
-        path, files = Path(source), ExternalFiles(Path(source).parent)
-        return _read_bytes(_content(path, files), str(path), files)
+    content = opened(source)
+    if content is not None:
+        return model_of(content)
     text = f"a model cannot be a {type(source).__name__}"
     raise ort_errors.ArgumentTypeError(text, hint="pass a path, bytes or an onnx.ModelProto")
 
 
-def _read_bytes(content: memoryview, where: str, files: ExternalFiles) -> Model:
-    """Large contents of tensors are not copied: arrays share the memory of `content`."""
+def model_of(content: Content) -> Model:
+    """The model of bytes. Large contents of tensors are not copied: arrays share memory with these. Raises as `load`."""
     try:
-        rest, large = without_large_contents(content)
+        rest, large = without_large_contents(content.whole)
     except InvalidProtobuf as problem:
-        raise InvalidProtobuf(problem.message, where=where, why=problem.why) from problem
-    return replace(read(_parsed(rest, where), files, large), check_files=files.check)
-
-
-def _content(path: Path, files: ExternalFiles) -> memoryview:
-    try:
-        return files.mapped(path)
-    except OSError as problem:
-        kind = ort_errors.NoSuchFile if isinstance(problem, FileNotFoundError) else InvalidProtobuf
-        raise kind(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
+        raise InvalidProtobuf(problem.message, where=content.where, why=problem.why) from problem
+    return replace(read(_parsed(rest, content.where), content.files, large), check_files=content.files.check)
 
 
 def _parsed(content: bytes, where: str) -> Any:
@@ -108,7 +95,7 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
         producer=proto.producer_name,
         producer_version=proto.producer_version,
         domain=proto.domain,
-        description=proto.doc_string,
+        description_text=proto.doc_string,
         version=proto.model_version,
         metadata={entry.key: entry.value for entry in proto.metadata_props},
         ir_version=proto.ir_version,

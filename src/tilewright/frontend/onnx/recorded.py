@@ -9,6 +9,7 @@ import numpy as np
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.expressions.scalar import Parameter
+from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.types import Graph, Operator
 
 
@@ -24,16 +25,6 @@ def rollback(builder: Builder) -> Callable[[], None]:
             builder.known.pop(builder.tensors.popitem()[0], None)
 
     return restore
-
-
-def needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> list[Operator]:
-    """The operators on which tensors depend."""
-    needed, kept = set(outputs), []
-    for operator in reversed(operators):
-        if operator.write.tensor in needed:
-            kept.append(operator)
-            needed.update(access.tensor for access in operator.reads)
-    return kept[::-1]
 
 
 def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str], operators: Sequence[Operator]) -> Iterator[str]:

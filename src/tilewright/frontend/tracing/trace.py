@@ -18,7 +18,6 @@ from tilewright.frontend.tracing.recorder import Recorder, current_recorder, rec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.printer import to_text
-from tilewright.graph.rewrites.rebuild import rename_tensors
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.graph.verifier import verify_stage
 
@@ -88,6 +87,8 @@ def _with_output_names(graph: Graph) -> Graph:
     numbered = {output: f"out_{position}" for position, output in enumerate(graph.outputs)}
     names = {graph.outputs[0]: "out"} if len(graph.outputs) == 1 else numbered
     taken = {tensor.name for tensor in graph.tensors}
+    from tilewright.graph.rewrites.rebuild import rename_tensors
+
     return rename_tensors(graph, {old: new for old, new in names.items() if new not in taken})
 
 

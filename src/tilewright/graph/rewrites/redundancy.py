@@ -15,6 +15,7 @@ from operator import is_
 import numpy as np
 
 from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, apply
+from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.types import Graph, Operator, Tensor
@@ -25,13 +26,7 @@ class DeadCode(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph without what is never read."""
-        needed = set(graph.outputs)
-        kept = []
-        for operator in reversed(graph.operators):
-            if operator.write.tensor in needed:
-                kept.append(operator)
-                needed.update(access.tensor for access in operator.reads)
-        return with_operators(graph, reversed(kept))
+        return with_operators(graph, needed_operators(graph.operators, graph.outputs))
 
 
 class CommonSubexpressions(Rewrite):
