@@ -19,6 +19,7 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.model import Array
 from tilewright.frontend.onnx.reading import load
 from tilewright.graph.constant_values import can_change
+from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.runtime.constants import held, release_pages
 
@@ -146,13 +147,14 @@ def test_small_constants_of_external_data_are_copied(tmp_path: Path) -> None:
 def test_weights_are_checked_before_a_call_that_meets_nan_packs_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel that computes it again is loaded then."""
 
-    def refuse() -> None:
+    def refuse() -> Graph:
         raise InvalidModel("the file has changed")
 
     graph = tw.jit(lambda x: x @ tw.asarray(WEIGHTS), target="x86-64-v2").lower(tw.spec((4, 64))).graph
     monkeypatch.setattr(loading, "load", lambda *_, strict, **__: strict())
+    options = Options(Machine.named("x86-64-v2"), threads=1)
     with pytest.raises(InvalidModel, match="the file has changed"):
-        Compiled(*Options(Machine.named("x86-64-v2"), threads=1).loaded(graph, copies=True, check_files=refuse))
+        Compiled(*options.loaded(*options.generated(graph), copies=True, whole=refuse))
 
 
 def test_another_file_in_the_place_of_a_models_is_no_change(tmp_path: Path) -> None:
@@ -174,6 +176,9 @@ def test_weights_of_known_shapes_are_not_copied(tmp_path: Path) -> None:
     assert not can_change(copy)
     release_pages(copy)
     np.testing.assert_array_equal(copy, WEIGHTS)
-    fixed, dynamic = (ort.InferenceSession(saved(tmp_path, product(), [rows, 64])[0], mapped=False) for rows in (4, "n"))
+    other = tmp_path / "other"
+    other.mkdir()
+    models = saved(tmp_path, product(), [4, 64])[0], saved(other, product(), ["n", 64])[0]
+    fixed, dynamic = (ort.InferenceSession(one, mapped=False) for one in models)
     constants = [session._source.model.body.constants["w"] for session in (fixed, dynamic)]
     assert [one is constant for one, constant in zip(held(constants), constants, strict=True)] == [False, True]

@@ -17,6 +17,7 @@ import numpy as np
 
 from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.weights import held_model
+from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.files import Content, opened
 from tilewright.frontend.onnx.model import Array, Description, Model, Node
 from tilewright.graph import data_format
@@ -59,6 +60,7 @@ class ModelSource:
     def model(self) -> Model:
         """With its nodes and constants."""
         if self._model is None:
+            self.check_files()
             self._model = _read(self._given if self._content is None else self._content)
         return self._model
 
@@ -84,7 +86,7 @@ class ModelSource:
         store = artifacts.models_store() if self._content is not None else None
         if self._content is None or store is None:
             return None
-        with suppress(data_format.Unreadable):
+        with suppress(data_format.Unreadable, InvalidModel):  # reading tells what is wrong with a file
             found = data_format.decode(store.find(self._digest) or b"", KeptDescription)
             files = self._content.files
             if all(digest(files.at(place, "model")) == known for place, known in found.external):
@@ -95,7 +97,7 @@ class ModelSource:
     def _described(self) -> Description:
         """The same of a model that is read, and kept."""
         description, store = self.model.description, artifacts.models_store()
-        if self._content is not None and store is not None:
+        if self._content is not None and store is not None and self.model.is_known:
             external = tuple((place, digest(content)) for place, content in sorted(self._content.files.contents.items()))
             with suppress(data_format.Unreadable):
                 store.keep(self._digest, data_format.encode(KeptDescription(description, external), KeptDescription))
@@ -124,9 +126,9 @@ def digest(content: memoryview) -> str:
 
 def _read(given: Any) -> Model:
     try:
-        from tilewright.frontend.onnx import reading
+        from tilewright.frontend.onnx.reading import load, model_of
     except ModuleNotFoundError as problem:
         if problem.name not in ("onnx", "google"):
             raise
         raise ImportError("models need the package onnx: pip install onnx") from problem
-    return reading.model_of(given) if isinstance(given, Content) else reading.load(given)
+    return model_of(given) if isinstance(given, Content) else load(given)

@@ -90,6 +90,11 @@ class Definition:
         return replace(self, schema=attributes)
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether others define it, so that nothing tells when that changes."""
+        return self.implementation.__module__.partition(".")[0] != __name__.partition(".")[0]
+
+    @property
     def has_lowering(self) -> bool:
         """Whether it can be recorded as canonical operators."""
         return hasattr(self.implementation, "lower")
@@ -196,7 +201,8 @@ def onnx_function(name: str, **options: Any) -> Callable[[Callable[..., Any]], C
         def reference(operator: Any, *operands: Any, **given: Any) -> Any:
             return function(*operands, **given, **{name: getattr(operator, name) for name in names})
 
-        define(name, type(name, (SchemaAttributes,), {"__doc__": function.__doc__, "reference": reference}), **options)
+        about = {"__doc__": function.__doc__, "__module__": function.__module__, "reference": reference}
+        define(name, type(name, (SchemaAttributes,), about), **options)
         return function
 
     return decorate

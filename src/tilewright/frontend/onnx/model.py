@@ -78,6 +78,15 @@ def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
     return kept[::-1]
 
 
+def has_foreign(nodes: Iterable[Node]) -> bool:
+    """Whether others define an operator of some nodes, or of graphs inside them."""
+    return any(
+        (node.definition is not None and node.definition.is_foreign)
+        or any(has_foreign(body.nodes) for body in node.bodies.values())
+        for node in nodes
+    )
+
+
 def needed_values(nodes: Sequence[Node], wanted: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     """The values that nodes must be given, of which others are known."""
     live = live_nodes(nodes, wanted)
@@ -119,6 +128,11 @@ class Model:
     ir_version: int = 0
     check_files: Callable[[], None] = lambda: None
     """Raises `InvalidModel` if a file that holds constants was written to since the model was read."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it means the same to every process that has this package: no operator is defined elsewhere."""
+        return not has_foreign(self.body.nodes)
 
     @property
     def description(self) -> Description:
