@@ -275,6 +275,11 @@ class Imported:
     artifact: Artifact | None = None
     """Its code, where it was found: the graph of the stage has no operators then."""
 
+    @property
+    def graph(self) -> Graph | None:
+        """Of the stage."""
+        return self.stage.graph
+
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
