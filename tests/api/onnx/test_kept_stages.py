@@ -65,6 +65,8 @@ def test_a_second_session_reads_no_model(tmp_path: Path, unread: Callable[[], No
     np.testing.assert_array_equal(second.run(None, {"x": X})[0], expected)
     assert (second.get_modelmeta(), second.get_inputs(), second.get_outputs()) == (meta, first.get_inputs(), first.get_outputs())
     assert second.compilation_count == 1
+    second.save(tmp_path / "saved")
+    np.testing.assert_array_equal(ort.InferenceSession(tmp_path / "saved").run(None, {"x": X})[0], expected)
     with pytest.raises(AssertionError, match="a model is read"):
         second.explain()
 
