@@ -10,9 +10,10 @@ import pytest
 
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright import compiler
+from tilewright.dtypes import dtype_named
 from tilewright.entry_point import TensorSlot
 from tilewright.plan.types import ModelPlan
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 from tilewright.runtime.compilation import toolchain
 
 GRAPHS = (

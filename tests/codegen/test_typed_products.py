@@ -12,6 +12,7 @@ from tests.oracles.trace_replay import record
 from tests.support.chains import artifact_of, chain, decided, hand_plan
 from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction
+from tilewright.dtypes import dtype_named
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import Chain, Graph, element_bytes, planned_extent
@@ -21,7 +22,6 @@ from tilewright.plan.layout import panels
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.program import lower_program
-from tilewright.runtime.arrays import dtype_named
 from tilewright.runtime.executable import load
 
 U8_S8: ElementTypes = ("uint8", "int8", "int32")

@@ -13,8 +13,8 @@ import ml_dtypes
 import numpy as np
 
 from tests.support.guarded import GuardedMemory
+from tilewright.dtypes import dtype_named
 from tilewright.kernels import MicroKernel
-from tilewright.runtime.arrays import dtype_named
 
 Array = np.ndarray[tuple[int, ...], Any]
 Strides = Mapping[str, int]

@@ -19,8 +19,8 @@ from tests.support.emulated import EmulatedKernel, is_available, is_foreign
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, SANITIZER, command, kernel_library, load, parameters, shapes
 from tests.support.proved_operands import with_pairs_at_the_bound, within_proof
+from tilewright.dtypes import dtype_named
 from tilewright.kernels import MicroKernel, registered
-from tilewright.runtime.arrays import dtype_named
 
 DEPTHS = ((0,), (1,), (2,), (3,), (5,), (7,), (8,), (64,), (67,))
 NESTED_DEPTHS = ((0, 2), (3, 0), (1, 1), (5, 3), (2, 7), (8, 2), (9, 5))

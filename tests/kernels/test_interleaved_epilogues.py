@@ -14,9 +14,9 @@ from tests.kernels.test_epilogues import cases, shapes
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, EXPORT, build
 from tests.support.proved_operands import within_proof
+from tilewright.dtypes import dtype_named
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Along, Epilogue, matrix_abi
-from tilewright.runtime.arrays import dtype_named
 
 Array = np.ndarray[Any, Any]
 ONE, COLUMN, ROW, EVERY = (Along(rows, columns) for rows, columns in ((False, False), (False, True), (True, False), (True, True)))

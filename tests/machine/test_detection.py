@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine.fake_tree import FakeCache, add_caches, add_x86, server, write
-from tilewright.machine import Source, calibration_store, cpu, detection
+from tilewright.machine import Source, calibration_store, cpu, detection, features
 from tilewright.machine.calibration_store import Calibration
 from tilewright.settings import Settings
 
@@ -144,10 +144,10 @@ def test_a_region_measured_with_other_cores_does_not_count(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("granted", "left"), [(True, {"avx2", "amx_tile", "amx_int8"}), (False, {"avx2"})])
 def test_tiles_need_a_permission(granted: bool, left: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detection, "may_use_tiles", lambda: granted)
-    assert detection.permitted(frozenset(("avx2", "amx_tile", "amx_int8"))) == left
+    monkeypatch.setattr(features, "may_use_tiles", lambda: granted)
+    assert features.permitted(frozenset(("avx2", "amx_tile", "amx_int8"))) == left
 
 
 def test_nobody_is_asked_without_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detection, "may_use_tiles", lambda: pytest.fail("asked"))
-    assert detection.permitted(frozenset(("avx2",))) == {"avx2"}
+    monkeypatch.setattr(features, "may_use_tiles", lambda: pytest.fail("asked"))
+    assert features.permitted(frozenset(("avx2",))) == {"avx2"}

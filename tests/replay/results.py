@@ -33,11 +33,11 @@ from tests.replay.record import DIGEST_DIGITS
 from tilewright import compiler
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
+from tilewright.dtypes import dtype_named
 from tilewright.entry_point import Symbol
 from tilewright.errors import PositionError
 from tilewright.graph.expressions.extents import value_of
 from tilewright.machine import Machine
-from tilewright.runtime.arrays import dtype_named
 from tilewright.settings import ISA_LEVELS
 
 FILE = Path(__file__).with_name("results.txt")

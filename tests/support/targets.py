@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.machine.detection import permitted
+from tilewright.machine.features import permitted
 
 NEEDED = {
     "x86-64-v2": frozenset({"ssse3", "sse4_1"}),

@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.expressions.extents import value_of
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 
 MOST_PREPARED = 64
 """Kernels for ranges. More of them are values that are compiled on their own: calls had better make those that they need."""

@@ -13,7 +13,7 @@ from tilewright import settings
 from tilewright.api.logs import decided
 from tilewright.artifact import Artifact
 from tilewright.graph.types import Graph
-from tilewright.machine.detection import usable_features
+from tilewright.machine.features import usable_features
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts

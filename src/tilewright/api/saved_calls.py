@@ -12,8 +12,8 @@ from tilewright.api import pytree
 from tilewright.api.calling import Binder, Called
 from tilewright.api.ranges import SavedTable
 from tilewright.backends.saving import SavedKernel
+from tilewright.dtypes import dtype_named
 from tilewright.errors import TilewrightError
-from tilewright.runtime.arrays import dtype_named
 
 KINDS: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}
 

@@ -20,9 +20,10 @@ from tilewright.api.saved_calls import (
 from tilewright.api.signatures import Signatures, extents_of
 from tilewright.api.tracebacks import shorten
 from tilewright.backends.saving import load_kernel
+from tilewright.dtypes import dtype_named
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph import data_format
-from tilewright.runtime.arrays import dtype_named, views
+from tilewright.runtime.arrays import views
 from tilewright.runtime.packages.layout import Content
 from tilewright.runtime.packages.reading import Package
 from tilewright.runtime.packages.writing import PackageWriter

@@ -30,8 +30,9 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar, Union
 
-import ml_dtypes
 import numpy as np
+
+from tilewright.dtypes import dtype_named
 
 T = TypeVar("T")
 Encoded: TypeAlias = Any
@@ -266,7 +267,7 @@ def _read_array(value: Encoded) -> np.ndarray:
 
 
 def _array_type(name: str) -> np.dtype[Any]:
-    return np.dtype(getattr(ml_dtypes, name, name)).newbyteorder("<")
+    return dtype_named(name).newbyteorder("<")
 
 
 def _names_type(name: Encoded) -> bool:
@@ -276,7 +277,7 @@ def _names_type(name: Encoded) -> bool:
 def _type_named(name: Encoded) -> np.dtype[Any]:
     if not _names_type(name):
         raise Unreadable(f"there is no type {name!r:.40}")
-    return np.dtype(getattr(ml_dtypes, name, name))
+    return dtype_named(name)
 
 
 def _read_bytes(value: Encoded) -> bytes:

@@ -8,12 +8,10 @@ Every reader takes the root of the file tree, so that other machines can be desc
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import platform
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from tilewright.machine import calibration_store, cpu, fit_files, isa
@@ -21,6 +19,7 @@ from tilewright.machine.calibration_store import Calibration
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpu import Cache, CpuInfo, Fingerprint
 from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
+from tilewright.machine.features import permitted
 from tilewright.settings import Settings, current
 
 DEFAULT_FREQUENCY_HZ = 2.5e9
@@ -36,8 +35,6 @@ Cascade Lake: 0.41 and 0.12 (Intel Optimization Reference Manual, cache paramete
 MEMORY_BANDWIDTH_BYTES_PER_S = 12e9
 """One core of a server with DDR4."""
 PARALLEL_REGION_S = 1e-6
-ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA = 158, 0x1023, 18
-TILES = frozenset(("amx_bf16", "amx_int8", "amx_tile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +84,6 @@ def inspect(
     return Detected(_machine(info, features, reported, cpus, root), fingerprint)
 
 
-def usable_features() -> frozenset[str]:
-    """The features that code may use in this process: those of the CPU, as far as TILEWRIGHT_MAX_ISA leaves them."""
-    return permitted(isa.capped(cpu.read(Path("/"), platform.machine()).features, current().max_isa))
-
-
 def microarchitecture() -> str:
     """The newest microarchitecture ("zen4", "icelake") all of whose instructions archspec finds here; only for people.
 
@@ -100,25 +92,6 @@ def microarchitecture() -> str:
     import archspec.cpu  # 50 ms: not for the path of every import
 
     return str(archspec.cpu.host().name)
-
-
-@cache
-def may_use_tiles() -> bool:
-    """Ask for Linux's permission to use AMX, once; only for x86-64.
-
-    The state of tiles is large: a process asks before its first instruction on them, for all of its threads and its children
-    (Documentation/arch/x86/xstate.rst of Linux).
-    """
-    return bool(ctypes.CDLL(None).syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
-
-
-def permitted(features: frozenset[str]) -> frozenset[str]:
-    """Of the features of this machine, those that this process may use.
-
-    >>> sorted(permitted(frozenset({"avx2"})))
-    ['avx2']
-    """
-    return features - TILES if features & TILES and not may_use_tiles() else features
 
 
 def _machine(

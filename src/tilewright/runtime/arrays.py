@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import DTypeError, UnsupportedOperation
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -90,15 +90,6 @@ def is_torch_tensor(x: object) -> bool:
     return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
 
 
-def dtype_named(name: str) -> np.dtype[Any]:
-    """The NumPy type of that name, `ml_dtypes` included.
-
-    >>> dtype_named("bfloat16").itemsize
-    2
-    """
-    return np.dtype(getattr(ml_dtypes, name, name))
-
-
 def _from_torch(x: Any) -> Array:
     try:
         array: Array = x.numpy()
@@ -122,7 +113,7 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
     torch = sys.modules["torch"]
     if x.dtype == torch.bfloat16:
         bits: Array = x.view(torch.uint16).numpy()
-        return bits.view(ml_dtypes.bfloat16)
+        return bits.view(dtype_named("bfloat16"))
     raise UnsupportedOperation(  # sparse and quantised tensors, conjugate views, subclasses without storage
         f"a tensor of type {x.dtype} and layout {x.layout} cannot be passed to a kernel", why=str(problem)
     ) from problem
@@ -130,7 +121,7 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
 
 def _to_torch(array: Array) -> object:
     torch = sys.modules["torch"]
-    if array.dtype == ml_dtypes.bfloat16:
+    if array.dtype.name == "bfloat16":
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     return torch.from_numpy(array)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tilewright.dtypes import dtype_named
 from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.graph.expressions.extents import value_of
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 
 
 def bind(signature: Signature, arrays: Sequence[Array]) -> dict[str, int]:

@@ -19,11 +19,12 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright import progress
+from tilewright.dtypes import dtype_named
 from tilewright.entry_point import EntryPoint, Signature
 from tilewright.errors import ShapeError
 from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import loader, workers
-from tilewright.runtime.arrays import Array, as_array, dtype_named
+from tilewright.runtime.arrays import Array, as_array
 from tilewright.runtime.binding import bind
 from tilewright.runtime.memory import allocate
 

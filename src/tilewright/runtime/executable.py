@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 import numpy as np
 
 from tilewright import settings
+from tilewright.dtypes import dtype_named
 from tilewright.entry_point import EntryPoint, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import loader, native
 from tilewright.runtime import pool as thread_pool
-from tilewright.runtime.arrays import Array, as_array, dtype_named
+from tilewright.runtime.arrays import Array, as_array
 from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import assert_never
 
+from tilewright.dtypes import dtype_named
 from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.expressions.extents import Extent, Operation, Sum
-from tilewright.runtime.arrays import dtype_named
 
 
 class Reason(IntEnum):

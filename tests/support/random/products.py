@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tests.support.typed import Graphs
+from tilewright.dtypes import dtype_named
 from tilewright.graph.builders.einsum import einsum, integer_matmul
 from tilewright.graph.builders.elementwise import elementwise
 from tilewright.graph.builders.reshape import transpose
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
-from tilewright.runtime.arrays import dtype_named
 
 EXTENTS = (1, 2, 3, 5, 8, 17, 32, 33, 70)
 BYTES = ("uint8", "int8")

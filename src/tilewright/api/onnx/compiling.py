@@ -12,7 +12,7 @@ from tilewright.api.onnx.saved_sessions import compiled_graphs, numpy_operators,
 from tilewright.api.onnx.session import InferenceSession
 from tilewright.api.onnx.steps import RemainingSubgraph
 from tilewright.errors import TilewrightError
-from tilewright.machine.detection import usable_features
+from tilewright.machine.features import usable_features
 from tilewright.runtime.packages.layout import Content
 from tilewright.runtime.packages.writing import PackageWriter
 

@@ -14,10 +14,10 @@ from tilewright.api.onnx.saved_values import SavedValue, loaded_value, saved_val
 from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, kind
 from tilewright.api.ranges import KernelTable, SavedTable
 from tilewright.backends.saving import SavedKernel, load_kernel, save_kernel
+from tilewright.dtypes import dtype_named
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.frontend.onnx.model import Declared, Node
 from tilewright.graph import data_format
-from tilewright.runtime.arrays import dtype_named
 from tilewright.runtime.packages.reading import Package
 from tilewright.runtime.packages.writing import PackageWriter
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import DTypeError, InvalidModel
 
 STRING = 8
@@ -57,12 +57,12 @@ def element_type(code: Any) -> np.dtype[Any]:
 
 
 def _type(name: str) -> np.dtype[Any]:
-    return np.dtype(getattr(ml_dtypes, name, name))
+    return dtype_named(name)
 
 
 def _numpy_name(code: Any) -> str:
     try:
-        return str(np.dtype(code).name)
+        return str((dtype_named(code) if isinstance(code, str) else np.dtype(code)).name)
     except TypeError:
         return ""
 

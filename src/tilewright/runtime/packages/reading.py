@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import InternalError
 from tilewright.graph import data_format
 from tilewright.graph.data_format import ARRAY_TYPES, NOT_READABLE
-from tilewright.machine import detection
+from tilewright.machine.features import usable_features
 from tilewright.runtime import native
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 from tilewright.runtime.memory import allocate
 from tilewright.runtime.packages.layout import MAGIC, Content, Header, InvalidPackage, Target, decode, refused
 from tilewright.version import VERSION
@@ -159,7 +160,7 @@ def _mapped(path: str) -> Array:
 
 def _chosen(header: Header, path: str) -> Target:
     """The target of the most features that this CPU has."""
-    features, architecture = detection.usable_features(), platform.machine()
+    features, architecture = usable_features(), platform.machine()
     fitting = [target for target in header.targets if target.architecture == architecture and target.features <= features]
     if fitting:
         return max(fitting, key=lambda target: len(target.features))

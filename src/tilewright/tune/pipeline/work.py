@@ -27,10 +27,11 @@ import numpy as np
 
 from tilewright import __version__, compiler
 from tilewright.backends import backend, loading
+from tilewright.dtypes import dtype_named
 from tilewright.graph.types import Constant, Graph
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.tuning.measurements import commit
 from tilewright.tune.schedules.chain_case import ChainCase, drawn

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import TilewrightError
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Constant, Extent, Graph, SymbolicExtent, Tensor
 from tilewright.plan.element_types import SHORT_INTEGERS
 from tilewright.plan.types import ModelPlan
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 

@@ -14,12 +14,13 @@ import numpy as np
 
 from tilewright.artifact import Artifact
 from tilewright.backends import backend
+from tilewright.dtypes import dtype_named
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.library import emit_file
 from tilewright.render.c.program import c_file, lower_program
 from tilewright.runtime import calibration, measurement
-from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.arrays import Array
 from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
