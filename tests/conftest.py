@@ -29,7 +29,7 @@ from tests.support import samples  # noqa: E402
 from tests.support.targets import executable_features  # noqa: E402
 from tilewright.machine import Machine, fit_files  # noqa: E402
 from tilewright.plan.planner import forget_plans  # noqa: E402
-from tilewright.runtime import calibration  # noqa: E402
+from tilewright.runtime import calibration, search_core  # noqa: E402
 
 ALONE = "not sweep and not rest and not ci"
 """The choice of markers of pyproject.toml."""

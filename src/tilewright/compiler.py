@@ -62,7 +62,7 @@ from tilewright.plan.whole_model.known_divisions import KnownDivisions, is_small
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
-from tilewright.runtime import artifacts
+from tilewright.runtime import artifacts, search_core  # noqa: F401  # the planner takes its core from it
 from tilewright.runtime.tuning import plans as tuned_plans
 
 REWRITES: tuple[Rewrite, ...] = (

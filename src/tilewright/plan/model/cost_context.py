@@ -185,8 +185,10 @@ class CostContext:
     def for_view(self, view: OperatorView) -> CostContext:
         """The context of an operator that walks more points along an axis than its extent, where blocks overlap."""
         sizes = view.computed_sizes(self.sizes)
-        if sizes is self.sizes:
-            return self
+        return self if sizes is self.sizes else self.with_sizes(sizes)
+
+    def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
+        """The context with other points along axes."""
         other = object.__new__(CostContext)
         for name in CostContext.__slots__:
             object.__setattr__(other, name, sizes if name == "sizes" else getattr(self, name))

@@ -31,6 +31,11 @@ def shared_buffers(view: ChainView) -> tuple[tuple[Group, ...], ...]:
     return _places(view.chain, tuple(zip(names, _children(view), strict=True)))
 
 
+def buffers_in_turns(chain: Chain) -> tuple[tuple[Group, ...], ...]:
+    """The same where no operators share loops but the outer ones."""
+    return _places(chain, tuple((operator.name, number) for number, operator in enumerate(chain.operators)))
+
+
 @derived_once
 def _places(chain: Chain, children: tuple[tuple[str, int], ...]) -> tuple[tuple[Group, ...], ...]:
     """The same where the operators run in these children of the shared loops."""
@@ -40,7 +45,7 @@ def _places(chain: Chain, children: tuple[tuple[str, int], ...]) -> tuple[tuple[
     found: list[list[Group]] = []
     until: list[int] = []
     for group in groups:
-        used = [by_name[name] for name in _users(chain, group)]
+        used = [by_name[name] for name in users_of(chain, group)]
         alike = (i for i, groups in enumerate(found) if held_type(chain, groups[0][0]) == held_type(chain, group[0]))
         free = next((i for i in alike if until[i] < min(used)), len(found))
         if free == len(found):
@@ -57,7 +62,7 @@ def is_lasting(view: ChainView, group: Group) -> Condition:
     So have circular line buffers results and those of operators that do not run in every block; a loop whose trips a call decides
     may be one.
     """
-    users = [view.of(name) for name in _users(view.chain, group)]
+    users = [view.of(name) for name in users_of(view.chain, group)]
     if any(user.conditions or user.regions for user in users):
         return True
     equal = reduce(frozenset[str].intersection, (equal_axes(view.chain, tensor) for tensor in group))
@@ -71,7 +76,7 @@ def is_lasting(view: ChainView, group: Group) -> Condition:
 
 
 @derived_once
-def _users(chain: Chain, group: Group) -> tuple[str, ...]:
+def users_of(chain: Chain, group: Group) -> tuple[str, ...]:
     """The operators that write or read a group, in the chain's order; sums that end in their micro tiles are written there."""
     makers = (maker for tensor in group if (maker := chain.producer(tensor)))
     readers = (reader for tensor in group for reader in chain.consumers(tensor))

@@ -330,7 +330,7 @@ def _points(region: Region, slopes: Mapping[str, int], loops: Sequence[SharedLoo
     moving = [loop for loop in loops if loop.axis in slopes]
     highs = [_Steps(slopes[loop.axis] * loop.tile, loop.trips, slopes[loop.axis] * _short(loop, sizes)) for loop in moving]
     starts = [replace(steps, short=0) for steps in highs]
-    if np.array_equal(region.first_low, region.low):
+    if np.all(np.equal(region.first_low, region.low)):
         return maximum(_inside(region.high, region.hull, highs) - _inside(region.low, region.hull, starts), 1)
     outer = len(moving) - (loops[-1] in moving)
     total = _inside(region.high, region.hull, highs) - _inside(region.low, region.hull, [*highs[:outer], *starts[outer:]])

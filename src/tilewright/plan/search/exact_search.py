@@ -12,8 +12,9 @@ profitability test compares lower bounds on the price of a chain with a price to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -33,6 +34,11 @@ from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.reasons import Loops
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds, TileBlocks
+from tilewright.plan.search.core import library
+from tilewright.plan.search.core.orders import Variant
+from tilewright.plan.search.core.problem import BeyondLimits
+from tilewright.plan.search.core.searched import CoreProblem, Found, core_problem, least_times
+from tilewright.plan.search.core.searched import search as searched_by_core
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
 from tilewright.plan.space.schedule_space import Space, space_of
@@ -41,7 +47,7 @@ MOST_PROBLEMS = 8
 """Problems that are remembered: a chain is searched soon after its bound was asked for, or never."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanningProblem:
     """What is decided, and between what."""
 
@@ -49,9 +55,31 @@ class PlanningProblem:
     ranked: RankedKernels
     """Micro kernels of every contraction."""
     space: Space
-    outer_orders: tuple[OuterLoops, ...]
-    """All orders of outer loops that can be executed, shortest first."""
-    bounds: Bounds
+    every: TileBlocks
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """All orders of outer loops that can be executed, shortest first."""
+        return self.space.variants()
+
+    @cached_property
+    def outer_orders(self) -> tuple[OuterLoops, ...]:
+        """The same as families of schedules."""
+        return outer_orders(self.space, self.every)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What orders of outer loops cost at least, by arrays."""
+        return Bounds(self.space, self.every)
+
+    @cached_property
+    def in_core(self) -> CoreProblem | None:
+        """The problem as the compiled core reads it; None without a core, or where it is beyond its limits."""
+        core = library.core()
+        try:
+            return core_problem(core, self.space, self.variants) if core is not None and self.variants else None
+        except BeyondLimits:
+            return None
 
 
 @lru_cache(maxsize=MOST_PROBLEMS)
@@ -66,8 +94,7 @@ def planning_problem(
 def problem_of(context: CostContext, ranked: RankedKernels | None = None) -> PlanningProblem:
     """The problem of a context whose micro kernels are chosen."""
     space = space_of(context)
-    every = TileBlocks(space)
-    return PlanningProblem(context, ranked or {}, space, outer_orders(space, every), Bounds(space, every))
+    return PlanningProblem(context, ranked or {}, space, TileBlocks(space))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +120,13 @@ def least_times_above(problem: PlanningProblem, limit_s: float) -> Times | None:
     It holds for the price of the plan, not only for that of the search: nothing counts as spilled, and all that prefetches and
     non-temporal stores can gain is taken off. Partially fused groups save memory only, so that they need no bound here.
     """
-    context, bounds = problem.context, problem.bounds.with_prefetches()
+    context = problem.context
     call_s, gain_s = context.coefficients.call_s, largest_gain_s(context)
+    if (core := library.core()) is not None and problem.in_core is not None:
+        shown = 1 - context.coefficients.prefetch_hides
+        least = least_times(core, problem.in_core, shown, gain_s, call_s, limit_s)
+        return None if least is None else Times(*least)
+    bounds = problem.bounds.with_prefetches()
     found: list[Times] = []
     for outer_loops in problem.outer_orders:
         count(Counted.ORDERS)
@@ -136,24 +168,47 @@ def search_problem(problem: PlanningProblem) -> tuple[Candidate, ...]:
     Orders of outer loops are searched in the order of their bounds; a longer one must gain `least_gain`.
     """
     count(Counted.SEARCHES)
-    context, bounds = problem.context, problem.bounds
-    if not problem.outer_orders:
+    context = problem.context
+    if not problem.variants:
         raise no_price(context.chain, context.machine, "no order of loops can be executed, not even none")
+    return ranked_candidates(context, _found(problem))
+
+
+def _found(problem: PlanningProblem) -> Sequence[Found]:
+    """What every order of outer loops gives: by the core, else by arrays."""
+    core = library.core()
+    if core is not None and problem.in_core is not None and not possible_fused_groups(problem.space):
+        with suppress(BeyondLimits):
+            return searched_by_core(core, problem.in_core, KEPT_BOUNDS)
+    return searched_by_arrays(problem)
+
+
+def searched_by_arrays(problem: PlanningProblem) -> Sequence[Found]:
+    """The same by the Python formulas: the core's oracle, and its fallback without a compiler."""
+    context = problem.context
     enough = min(context.enough_blocks, max(outer_loops.most_blocks() for outer_loops in problem.outer_orders))
-    work = _Search(bounds, enough)
+    work = _Search(problem.bounds, enough)
     work.add(problem.outer_orders)
     if fused_groups := possible_fused_groups(problem.space):
         keeping = [number for number, outer_loops in enumerate(work.outer_orders) if outer_loops.keeps_all()]
         work.search(keeping)
         work.add(list(work.trees(keeping, fused_groups)))
     work.search(range(len(work.outer_orders)))
+    return [
+        Found(True, work.found[number]) if number in work.found else Found(False, order.at_least(*work.least[number]))
+        for number, order in enumerate(work.outer_orders)
+    ]
+
+
+def ranked_candidates(context: CostContext, found: Sequence[Found]) -> tuple[Candidate, ...]:
+    """The winner of what was found for every order of outer loops, then the others by price, then a few bounds."""
     unlike: dict[Loops, Candidate] = {}
-    for number in sorted(work.found):
-        unlike.setdefault(work.found[number].loops(), work.found[number])
+    for one in found:
+        if one.is_found:
+            unlike.setdefault(one.candidate.loops(), one.candidate)
     candidates = list(unlike.values())
     winner = _winner(context, candidates)
-    skipped = [number for number in range(len(work.outer_orders)) if number not in work.found][:KEPT_BOUNDS]
-    bounded = (work.outer_orders[number].at_least(*work.least[number]) for number in skipped)
+    bounded = [one.candidate for one in found if not one.is_found][:KEPT_BOUNDS]
     lost = [*(c for c in candidates if c is not winner), *bounded]
     return (winner, *sorted(lost, key=lambda candidate: (candidate.is_bound, candidate.cores_s)))
 

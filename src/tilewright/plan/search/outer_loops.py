@@ -138,12 +138,15 @@ class OuterLoops:
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The outer loops with the tiles of its least bound, for what is told of plans that lost."""
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
-        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(spread(self.parallel_blocks, self.shape)[index])
-        cores, cores_s = self.context.machine.cores, float(price[index])
-        seconds = float(price[index] * cores / imbalance(blocks, cores))
+        return self.bound_candidate(index, float(price[index]), int(used[index]), blocks)
+
+    def bound_candidate(self, index: tuple[int, ...], cores_s: float, used_bytes: int, blocks: int) -> Candidate:
+        """What the tiles at these places cost at least."""
+        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
+        cores = self.context.machine.cores
+        seconds = float(cores_s * cores / imbalance(blocks, cores))
         cut = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
-        used_bytes = int(used[index])
         fused_groups = self._cut_fused_groups(tiles)
         return Candidate(cut, tiles, {}, {}, seconds, cores_s, used_bytes, blocks, True, self.line_buffered, fused_groups)
 
@@ -238,9 +241,24 @@ class OuterLoops:
         volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = np.asarray(self._on_cores(total))
         index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)
+        chosen = {name: (int(choice.order[index]), int(choice.index[index])) for name, choice in choices.items()}
+        seconds, cores_s = float(total[index]), float(on_cores[index])
+        return self.candidate(index, chosen, seconds, cores_s, int(used[index]), int(blocks[index]))
+
+    def candidate(
+        self,
+        index: tuple[int, ...],
+        chosen: Mapping[str, tuple[int, int]],
+        seconds: float,
+        cores_s: float,
+        used_bytes: int,
+        blocks: int,
+    ) -> Candidate:
+        """The candidate with the tiles at these places; `chosen` has of every operator the number of its order of inner loops and
+        the place of their tiles."""
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
-        inner_tiles = {name: self._inner_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
+        orders = {member.operator.name: self._inner_orders(member)[chosen[member.operator.name][0]] for member in self.view.operators}
+        inner_tiles = {name: self._inner_tiles(order, chosen[name][1]) for name, order in orders.items()}
         outer_loops = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
         return Candidate(
             outer_loops=outer_loops,
@@ -249,10 +267,10 @@ class OuterLoops:
                 name: tuple(axis for axis in order if self._cuts(axis, inner_tiles[name][axis])) for name, order in orders.items()
             },
             inner_tiles=inner_tiles,
-            seconds=float(total[index]),
-            cores_s=float(on_cores[index]),
-            used_bytes=int(used[index]),
-            blocks=int(blocks[index]),
+            seconds=seconds,
+            cores_s=cores_s,
+            used_bytes=used_bytes,
+            blocks=blocks,
             line_buffered=self.line_buffered if outer_loops[-1:] == self.outer_loops[-1:] else (),
             fused_groups=self._cut_fused_groups(tiles),
         )

@@ -1,0 +1,349 @@
+// The best candidate of an order of outer loops.
+
+typedef struct {
+  double seconds, used;
+  int64_t order, tile;
+} Choice;
+
+typedef struct {
+  double seconds, cores_s, used_bytes;
+  int64_t blocks, choices[MOST_DIMENSIONS];
+  int64_t *orders, *tiles;  // by operator: number of the order of inner loops, place of its tiles
+} Candidate;
+
+static double on_cores(const Problem *problem, double seconds, int64_t blocks) {
+  if (problem->cores == 1) return seconds;
+  double imbalance = (double)(quotient_up(blocks, problem->cores) * problem->cores) / (double)blocks;
+  return seconds * imbalance / (double)problem->cores + problem->region_s * (double)(blocks > 1);
+}
+
+static double with_spills(const Problem *problem, double price, double used) {
+  double excess = used / (double)problem->capacity_bytes;
+  return excess > 1 ? price * (4.0 + excess) : price;
+}
+
+typedef struct {
+  const Problem *problem;
+  const Order *order;
+  int64_t points;
+  Around *around;
+  Point point;
+  double *live, *seconds, *cores_s, *used;
+  int64_t *blocks;
+  Choices *choices;
+  Choice *chosen, *trial;  // by operator and point
+} Pricing;
+
+static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep *sweep) {
+  const Problem *problem = pricing->problem;
+  const Operator *operator = &problem->operators[number];
+  int64_t shared = shared_loops(pricing->order, number);
+  int may_gain = 0;
+  for (int64_t p = 0; p < pricing->points; p++) {
+    move_point(problem, pricing->order, p, &pricing->point);
+    start_sweep(sweep, problem, pricing->order, &pricing->point, number, option);
+    for (int64_t t = 0; t < option->tiles; t++) {
+      int64_t at = p * option->tiles + t, outside, inside;
+      double packing_s;
+      sweep_to(sweep, t);
+      option->seconds[at] = price_at(sweep, &pricing->around[p], shared, 0, &packing_s);
+      option->used[at] = sweep->block.used_bytes;
+      resident_bytes(problem, pricing->order, &pricing->point, number, &sweep->view, &outside, &inside);
+      option->rereads[at] = outside + inside == 0;
+      may_gain |= !((option->seconds[at] - packing_s) * problem->least_gain >= option->seconds[at]);
+    }
+  }
+  if (!operator->may_stay || !may_gain || operator->in_tiles) return;
+  for (int64_t p = 0; p < pricing->points; p++) {
+    move_point(problem, pricing->order, p, &pricing->point);
+    start_sweep(sweep, problem, pricing->order, &pricing->point, number, option);
+    for (int64_t t = 0; t < option->tiles; t++) {
+      int64_t at = p * option->tiles + t;
+      double packing_s, in_place;
+      sweep_to(sweep, t);
+      in_place = price_at(sweep, &pricing->around[p], shared, operator->conflict, &packing_s);
+      if (in_place * problem->least_gain < option->seconds[at]) option->seconds[at] = in_place;
+    }
+  }
+}
+
+static int price_options(Pricing *pricing, Arena *arena) {
+  const Problem *problem = pricing->problem;
+  const Order *order = pricing->order;
+  Sweep *sweep = taken(arena, sizeof(Sweep));
+  if (!sweep) return 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    Choices *own = &pricing->choices[o];
+    uint64_t outside = order->set->members[o].region_axes;
+    for (int64_t d = 0; d < order->dim_count; d++) outside |= 1ULL << order->dims[d];
+    if (!inner_orders(problem, &problem->operators[o], outside, &own->orders)) return -1;
+    int64_t like = 0;
+    while (like < o && !are_alike(problem, order, like, o, pricing->choices)) like++;
+    own->options = taken(arena, own->orders.count * (int64_t)sizeof(Option));
+    if (!own->options) return 0;
+    for (int64_t n = 0; n < own->orders.count; n++) {
+      Option *option = &own->options[n];
+      char *place = arena->next;
+      *option = (Option){0};
+      if (!start_option(problem, pricing->points, &own->orders, n, option, arena)) return 0;
+      if (like < o) {
+        const Option *known = &pricing->choices[like].options[n];
+        arena->next = place;
+        option->seconds = known->seconds;
+        option->used = known->used;
+        option->rereads = known->rereads;
+      } else {
+        price_option(pricing, o, option, sweep);
+      }
+    }
+  }
+  return 1;
+}
+
+static int find_residents(Pricing *pricing, Arena *arena) {
+  const Problem *problem = pricing->problem;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    Choices *own = &pricing->choices[o];
+    own->outside_bytes = taken(arena, pricing->points * (int64_t)sizeof(double));
+    own->inside_bytes = taken(arena, pricing->points * (int64_t)sizeof(double));
+    own->may_stay = 0;
+    if (!own->outside_bytes || !own->inside_bytes) return 0;
+  }
+  for (int64_t p = 0; p < pricing->points; p++) {
+    move_point(problem, pricing->order, p, &pricing->point);
+    for (int64_t o = 0; o < problem->operator_count; o++) {
+      Choices *own = &pricing->choices[o];
+      int64_t outside, inside;
+      resident_bytes(problem, pricing->order, &pricing->point, o, &pricing->point.views[o], &outside, &inside);
+      own->outside_bytes[p] = (double)outside;
+      own->inside_bytes[p] = (double)inside;
+      own->may_stay |= outside + inside > 0;
+    }
+  }
+  return 1;
+}
+
+static Choice best_tiles(const Problem *problem, const Option *option, int64_t number, int64_t point, double elsewhere, int rereads) {
+  Choice best = {0, 0, number, 0};
+  int is_none = 0;  // the first price that is not a number is the least, as it is of arrays
+  for (int64_t t = 0; t < option->tiles && !is_none; t++) {
+    int64_t at = point * option->tiles + t;
+    double used = option->used[at] + elsewhere, price = with_spills(problem, option->seconds[at], used);
+    if (rereads && !option->rereads[at]) price = INFINITE;
+    is_none = price != price;
+    if (!t || price < best.seconds || is_none) best = (Choice){price, used, number, t};
+  }
+  return best;
+}
+
+// The best inner loops if others leave so much memory; none at all if more of them gain too little.
+static Choice best_inner(const Problem *problem, const Choices *own, int64_t point, double elsewhere, int rereads) {
+  Choice none = best_tiles(problem, &own->options[0], 0, point, elsewhere, rereads), best = none;
+  for (int64_t n = 1; n < own->orders.count; n++) {
+    Choice other = best_tiles(problem, &own->options[n], n, point, elsewhere, rereads);
+    if (n == 1 || other.seconds < best.seconds) best = other;
+  }
+  return own->orders.count > 1 && best.seconds * problem->least_gain < none.seconds ? best : none;
+}
+
+static double bytes_elsewhere(const Pricing *pricing, uint64_t rereading, int64_t operator, int64_t point) {
+  const Order *order = pricing->order;
+  int64_t group = group_of(order, operator);
+  double every = 0, more = 0, own_outside = 0, own_inside = 0;
+  for (int64_t o = 0; o < pricing->problem->operator_count; o++) {
+    const Choices *choices = &pricing->choices[o];
+    double outside = has(rereading, o) ? 0 : choices->outside_bytes[point];
+    double inside = has(rereading, o) ? 0 : choices->inside_bytes[point];
+    every += outside;
+    if (group >= 0 && has(order->group_members[group], o)) more += inside - outside;
+    if (o == operator) own_outside = outside, own_inside = inside;
+  }
+  return group < 0 ? every - own_outside : every + more - own_inside;
+}
+
+// Chooses inner loops at every point, into `trial`; whether anything stays of other operators anywhere.
+static int choose(Pricing *pricing, uint64_t rereading, int is_unhindered) {
+  const Problem *problem = pricing->problem;
+  int any = 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    for (int64_t p = 0; p < pricing->points; p++) {
+      double elsewhere = is_unhindered ? 0 : bytes_elsewhere(pricing, rereading, o, p);
+      any |= elsewhere > 0;
+      pricing->trial[o * pricing->points + p] =
+          best_inner(problem, &pricing->choices[o], p, pricing->live[p] + elsewhere, !is_unhindered && has(rereading, o));
+    }
+  }
+  for (int64_t p = 0; p < pricing->points; p++) {
+    double total = 0, used = 0;
+    for (int64_t o = 0; o < problem->operator_count; o++) {
+      const Choice *choice = &pricing->trial[o * pricing->points + p];
+      total = total + choice->seconds;
+      used = o ? most(used, choice->used) : choice->used;
+    }
+    pricing->seconds[p] = total;
+    pricing->used[p] = used;
+    pricing->cores_s[p] = on_cores(problem, total, pricing->blocks[p]);
+  }
+  return any;
+}
+
+static double volume_of(const Problem *problem, const Order *order, int64_t number) {
+  double volume = 1;
+  int64_t choices[MOST_DIMENSIONS];
+  for (int64_t d = order->dim_count - 1; d >= 0; d--) {
+    choices[d] = choice(order, d, number % order->picked[d]);
+    number /= order->picked[d];
+  }
+  for (int64_t d = 0; d < order->dim_count; d++) {
+    int64_t axis = order->dims[d];
+    int64_t tile = tile_of(problem, axis, choices[d]);
+    volume *= (double)least_count(tile, problem->sizes[axis]);
+  }
+  return volume;
+}
+
+// The point of the least price with enough blocks; of equal ones that with the largest tiles.
+static int64_t best_point(const Pricing *pricing) {
+  const Problem *problem = pricing->problem;
+  int64_t most_blocks = 0, best = -1;
+  for (int64_t p = 0; p < pricing->points; p++) most_blocks = most_count(most_blocks, pricing->blocks[p]);
+  int64_t enough = least_count(problem->enough_blocks, most_blocks);
+  double lowest = 0, largest = 0;
+  for (int64_t p = 0; p < pricing->points; p++) {
+    int is_few = pricing->blocks[p] < enough && pricing->seconds[p] > problem->least_parallel_s;
+    double price = is_few ? INFINITE : pricing->cores_s[p];
+    lowest = p ? (price != price || lowest != lowest ? price + lowest : least(lowest, price)) : price;
+  }
+  for (int64_t p = 0; p < pricing->points; p++) {
+    int is_few = pricing->blocks[p] < enough && pricing->seconds[p] > problem->least_parallel_s;
+    double price = is_few ? INFINITE : pricing->cores_s[p];
+    double volume = price <= lowest * problem->equal_within ? volume_of(problem, pricing->order, p) : -1;
+    if (best < 0 || volume > largest) best = p, largest = volume;
+  }
+  return best;
+}
+
+static int same_figures(const double *left, const double *right, int64_t count) {
+  if (left == right) return 1;
+  for (int64_t i = 0; i < count; i++) {
+    if (left[i] != right[i]) return 0;
+  }
+  return 1;
+}
+
+// Whether operators of a long chain count as of one kind where tiles are read again: all their figures are equal.
+static int are_of_one_kind(const Pricing *pricing, int64_t first, int64_t second) {
+  const Choices *one = &pricing->choices[first], *other = &pricing->choices[second];
+  int64_t points = pricing->points;
+  if (one->orders.count != other->orders.count || group_of(pricing->order, first) != group_of(pricing->order, second)) return 0;
+  if (!same_figures(one->outside_bytes, other->outside_bytes, points)) return 0;
+  if (!same_figures(one->inside_bytes, other->inside_bytes, points)) return 0;
+  for (int64_t n = 0; n < one->orders.count; n++) {
+    const Option *left = &one->options[n], *right = &other->options[n];
+    if (left->tiles != right->tiles) return 0;
+    int64_t count = points * left->tiles;
+    if (!same_figures(left->seconds, right->seconds, count) || !same_figures(left->used, right->used, count)) return 0;
+    for (int64_t i = 0; i < count; i++) {
+      if (left->rereads[i] != right->rereads[i]) return 0;
+    }
+  }
+  return 1;
+}
+
+// Which operators' tiles are read again, in the order of trials: none, then more and more of them. At most so many combinations.
+static int64_t combinations(const Pricing *pricing, uint64_t *found, int64_t most_found) {
+  int64_t able[64], count = 0, length = 0;
+  for (int64_t o = 0; o < pricing->problem->operator_count; o++) {
+    if (pricing->choices[o].may_stay) able[count++] = o;
+  }
+  if (count <= MOST_RESIDENT) {
+    for (int64_t members = 0; members <= count; members++) {
+      for (int64_t bits = 0; bits < 1 << count; bits++) {  // the first operator is the highest bit
+        uint64_t chosen = 0;
+        if (bit_count((uint64_t)bits) != members) continue;
+        for (int64_t i = 0; i < count; i++) {
+          if (bits >> (count - 1 - i) & 1) chosen |= 1ULL << able[i];
+        }
+        found[length++] = chosen;
+      }
+    }
+    return length;
+  }
+  uint64_t all = 0;
+  found[length++] = 0;
+  for (int64_t i = 0; i < count && length < most_found - 1; i++) {
+    int64_t like = 0;
+    while (like < i && !are_of_one_kind(pricing, able[like], able[i])) like++;
+    if (like == i) found[length++] = 1ULL << able[i];
+    all |= 1ULL << able[i];
+  }
+  found[length++] = all;
+  return length;
+}
+
+static void keep_candidate(Pricing *pricing, int64_t point, Candidate *into) {
+  into->seconds = pricing->seconds[point];
+  into->cores_s = pricing->cores_s[point];
+  into->used_bytes = pricing->used[point];
+  into->blocks = pricing->blocks[point];
+  for (int64_t o = 0; o < pricing->problem->operator_count; o++) {
+    into->orders[o] = pricing->trial[o * pricing->points + point].order;
+    into->tiles[o] = pricing->trial[o * pricing->points + point].tile;
+  }
+  int64_t left = point;
+  for (int64_t d = pricing->order->dim_count - 1; d >= 0; d--) {
+    into->choices[d] = choice(pricing->order, d, left % pricing->order->picked[d]);
+    left /= pricing->order->picked[d];
+  }
+}
+
+static int start_pricing(Pricing *pricing, const Problem *problem, const Order *order, Arena *arena) {
+  int64_t points = point_count(order), operators = problem->operator_count;
+  *pricing = (Pricing){.problem = problem, .order = order, .points = points};
+  pricing->around = taken(arena, points * (int64_t)sizeof(Around));
+  double **figures[] = {&pricing->live, &pricing->seconds, &pricing->cores_s, &pricing->used};
+  for (int i = 0; i < 4; i++) {
+    *figures[i] = taken(arena, points * (int64_t)sizeof(double));
+    if (!*figures[i]) return 0;
+  }
+  pricing->blocks = taken(arena, points * (int64_t)sizeof(int64_t));
+  pricing->choices = taken(arena, operators * (int64_t)sizeof(Choices));
+  pricing->trial = taken(arena, operators * points * (int64_t)sizeof(Choice));
+  int64_t *by_tensor = taken(arena, problem->tensor_count * (int64_t)sizeof(int64_t));
+  if (!pricing->around || !pricing->blocks || !pricing->choices || !pricing->trial || !by_tensor) return 0;
+  if (!start_point(problem, order, &pricing->point, arena)) return 0;
+  for (int64_t p = 0; p < points; p++) {
+    move_point(problem, order, p, &pricing->point);
+    int64_t live = live_bytes(problem, order, &pricing->point);
+    pricing->around[p].live_bytes = (double)live;
+    pricing->live[p] = (double)live;
+    pricing->blocks[p] = pricing->point.blocks;
+    hold(problem, order, &pricing->point, by_tensor, &pricing->around[p]);
+  }
+  return 1;
+}
+
+// 1 if the best candidate was found, 0 if memory ends, -1 if there are too many orders of inner loops.
+static int best_of(const Problem *problem, const Order *order, Candidate *best, Arena *arena) {
+  Pricing *pricing = taken(arena, sizeof(Pricing));
+  uint64_t tried[66];
+  if (!pricing || !start_pricing(pricing, problem, order, arena)) return 0;
+  int priced = price_options(pricing, arena);
+  if (priced <= 0) return priced;
+  if (!find_residents(pricing, arena)) return 0;
+  int64_t count = combinations(pricing, tried, 66);
+  double lowest = INFINITE;
+  for (int64_t i = 0; i < count; i++) {
+    int hinders = choose(pricing, tried[i], 0);
+    int64_t point = best_point(pricing);
+    if (!i || pricing->cores_s[point] < best->cores_s) keep_candidate(pricing, point, best);
+    if (!hinders) break;
+    if (lowest == INFINITE) {
+      choose(pricing, 0, 1);
+      lowest = pricing->cores_s[0];
+      for (int64_t p = 1; p < pricing->points; p++) lowest = least(lowest, pricing->cores_s[p]);
+    }
+    if (best->cores_s <= lowest * problem->equal_within) break;
+  }
+  return 1;
+}

@@ -1,0 +1,223 @@
+// What Python calls. All return 1, 0 if the memory that they are given is too small, -1 for what is beyond the core's limits.
+
+typedef struct {
+  const int64_t *integers;
+  const double *reals, *figures;
+} Data;
+
+#define EXPORTED __attribute__((visibility("default")))
+
+static int start_search(Search *search, const Data *problem_data, const Data *order_data, int64_t count, Arena *arena) {
+  Problem *problem = taken(arena, sizeof(Problem));
+  Reader reader = {problem_data->integers, problem_data->reals}, of_orders = {order_data->integers, order_data->reals};
+  if (!problem || !read_problem(&reader, problem_data->figures, problem, arena)) return 0;
+  int64_t operators = problem->operator_count;
+  *search = (Search){.problem = problem, .count = count};
+  search->orders = taken(arena, count * (int64_t)sizeof(Order));
+  search->bounds = taken(arena, count * (int64_t)sizeof(Bound));
+  search->found = taken(arena, count * (int64_t)sizeof(Candidate));
+  search->is_found = taken(arena, count);
+  search->bounding = (Bounds){problem, taken(arena, operators * (int64_t)sizeof(Least *)), 1.0, arena};
+  if (!search->orders || !search->bounds || !search->found || !search->is_found || !search->bounding.known) return 0;
+  for (int64_t o = 0; o < operators; o++) search->bounding.known[o] = 0;
+  for (int64_t n = 0; n < count; n++) {
+    Candidate *one = &search->found[n];
+    read_order(&of_orders, &search->orders[n]);
+    int started = start_order(problem, &search->sets, &search->orders[n], arena);
+    if (started <= 0) return started;
+    search->is_found[n] = 0;
+    one->orders = taken(arena, operators * (int64_t)sizeof(int64_t));
+    one->tiles = taken(arena, operators * (int64_t)sizeof(int64_t));
+    if (!one->orders || !one->tiles) return 0;
+  }
+  return 1;
+}
+
+static int with_tables(Search *search, Problem *problem, const Data *tables) {
+  Reader reader = {tables->integers, tables->reals};
+  read_all_tables(&reader, tables->figures, problem);
+  return number_pairs(problem, search->sets) ? 1 : -1;
+}
+
+static int is_behind(const int64_t *left, const int64_t *right) {
+  return left[0] > right[0] || (left[0] == right[0] && left[1] > right[1]);
+}
+
+// Sorts pairs and leaves out what is there twice; how many are left.
+static int64_t sorted_pairs(int64_t *pairs, int64_t count) {
+  int64_t kept = 0;
+  for (int64_t gap = count / 2; gap; gap /= 2) {
+    for (int64_t i = gap; i < count; i++) {
+      int64_t pair[2] = {pairs[2 * i], pairs[2 * i + 1]}, at = i;
+      for (; at >= gap && is_behind(&pairs[2 * (at - gap)], pair); at -= gap) {
+        pairs[2 * at] = pairs[2 * (at - gap)];
+        pairs[2 * at + 1] = pairs[2 * (at - gap) + 1];
+      }
+      pairs[2 * at] = pair[0];
+      pairs[2 * at + 1] = pair[1];
+    }
+  }
+  for (int64_t i = 0; i < count; i++) {
+    if (i && !is_behind(&pairs[2 * i], &pairs[2 * (kept - 1)])) continue;
+    pairs[2 * kept] = pairs[2 * i];
+    pairs[2 * kept++ + 1] = pairs[2 * i + 1];
+  }
+  return kept;
+}
+
+// The extents of one operator's regions along one axis, of all orders, behind their number; 0 without memory.
+static int collect_pairs(const LoopSet *sets, int64_t operator, int64_t axis, Arena *arena, int64_t *length) {
+  int64_t count = 0, *pairs = (int64_t *)arena->next;
+  for (const LoopSet *set = sets; set; set = set->next) {
+    const Region *region = region_of(set, operator, axis);
+    int64_t choices[MOST_DIMENSIONS] = {0}, place = 0;
+    if (!region) continue;
+    do {
+      if ((char *)(pairs + 2 * count + 2) > arena->end) return 0;
+      pairs[2 * count] = region->tile.values[place];
+      pairs[2 * count++ + 1] = region->total.values[place];
+    } while (next_choice(set, region->moving, choices, &place));
+    count = sorted_pairs(pairs, count);
+  }
+  *length = count;
+  return taken(arena, 16 * count) != 0 || !count;
+}
+
+// The extents of all required regions: operator, axis, number of pairs (tile, points of all blocks), pairs; `found` has the
+// address of the first number, and how many there are.
+EXPORTED int64_t tw_extents(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
+                            int64_t *found) {
+  Arena arena = {memory, memory + memory_bytes};
+  Search *search = taken(&arena, sizeof(Search));
+  if (!search) return 0;
+  int started = start_search(search, problem_data, order_data, count, &arena);
+  if (started <= 0) return started;
+  const Problem *problem = search->problem;
+  int64_t most = 4 * problem->operator_count * MOST_READINGS, *heads = taken(&arena, most * 8), length = 0;
+  if (!heads) return 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    for (int64_t r = 0; r < problem->operators[o].reading_count; r++) {
+      int64_t axis = problem->operators[o].readings[r].axis, pairs, *first = (int64_t *)arena.next;
+      if (!collect_pairs(search->sets, o, axis, &arena, &pairs)) return 0;
+      if (!pairs) continue;
+      heads[length++] = o;
+      heads[length++] = axis;
+      heads[length++] = pairs;
+      heads[length++] = (int64_t)first;
+    }
+  }
+  found[0] = (int64_t)heads;
+  found[1] = length;
+  return 1;
+}
+
+// The point of an order's least bound among tiles that are no case of fewer loops, as a candidate.
+static int keep_bound(Search *search, int64_t number) {
+  const Problem *problem = search->problem;
+  const Order *order = &search->orders[number];
+  const Bound *bound = &search->bounds[number];
+  int64_t best = -1;
+  double lowest = 0;
+  if (!start_point(problem, order, &search->point, search->bounding.arena)) return 0;
+  for (int64_t p = 0; p < point_count(order); p++) {
+    move_point(problem, order, p, &search->point);
+    double price = is_cut(problem, order, &search->point) ? bound->price[p] : INFINITE;
+    if (best < 0 || price < lowest) best = p, lowest = price;
+  }
+  move_point(problem, order, best, &search->point);
+  Candidate *into = &search->found[number];
+  into->cores_s = into->seconds = bound->price[best];
+  into->used_bytes = bound->used[best];
+  into->blocks = search->point.blocks;
+  for (int64_t d = 0; d < order->dim_count; d++) into->choices[d] = search->point.choices[d];
+  return 1;
+}
+
+static int64_t *write_candidate(const Search *search, int64_t number, int64_t *into) {
+  const Problem *problem = search->problem;
+  const Order *order = &search->orders[number];
+  const Candidate *one = &search->found[number];
+  *into++ = search->is_found[number];
+  *into++ = one->blocks;
+  for (int64_t d = 0; d < order->dim_count; d++) *into++ = one->choices[d];
+  for (int64_t o = 0; search->is_found[number] && o < problem->operator_count; o++) {
+    InnerOrders orders;
+    uint64_t outside = order->shared_axes | order->set->members[o].region_axes;
+    inner_orders(problem, &problem->operators[o], outside, &orders);
+    int64_t length = orders.lengths[one->orders[o]];
+    *into++ = one->tiles[o];
+    *into++ = length;
+    for (int64_t i = 0; i < length; i++) *into++ = orders.axes[one->orders[o]][i];
+  }
+  return into;
+}
+
+// The best candidate of every order that can still win, and what the first few others cost at least: whether it was found,
+// blocks, places of tiles; of what was found the place of every operator's inner tiles and the axes of its loops.
+EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
+                           const Data *tables, int64_t kept_bounds, int64_t *integers_found, double *reals_found) {
+  Arena arena = {memory, memory + memory_bytes};
+  Search *search = taken(&arena, sizeof(Search));
+  if (!search) return 0;
+  int64_t result = start_search(search, problem_data, order_data, count, &arena);
+  if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
+  if (result <= 0) return result;
+  const Problem *problem = search->problem;
+  int64_t *numbers = taken(&arena, count * (int64_t)sizeof(int64_t)), most = 0;
+  if (!numbers) return 0;
+  for (int64_t n = 0; n < count; n++) {
+    numbers[n] = n;
+    most = most_count(most, most_blocks(problem, &search->orders[n]));
+    if (!bound_order(&search->bounding, &search->orders[n], &search->point, -1, 0, &search->bounds[n])) return 0;
+  }
+  search->enough = least_count(problem->enough_blocks, most);
+  result = search_orders(search, numbers, count);
+  if (result <= 0) return result;
+  for (int64_t n = 0; n < count; n++) {
+    char *free_from = arena.next;
+    if (!search->is_found[n] && kept_bounds-- <= 0) {
+      *integers_found++ = -1;
+      continue;
+    }
+    if (!search->is_found[n] && !keep_bound(search, n)) return 0;
+    arena.next = free_from;
+    integers_found = write_candidate(search, n, integers_found);
+    *reals_found++ = search->found[n].seconds;
+    *reals_found++ = search->found[n].cores_s;
+    *reals_found++ = search->found[n].used_bytes;
+  }
+  return 1;
+}
+
+// The least times of any schedule (one thread, the cores); `found[2]` is 0 as soon as one may cost as little as the limit.
+EXPORTED int64_t tw_least_times(const Data *problem_data, const Data *order_data, int64_t count, char *memory,
+                                int64_t memory_bytes, const Data *tables, double shown, double gain_s, double call_s,
+                                double limit_s, double *found) {
+  Arena arena = {memory, memory + memory_bytes};
+  Search *search = taken(&arena, sizeof(Search));
+  if (!search) return 0;
+  int started = start_search(search, problem_data, order_data, count, &arena);
+  if (started > 0) started = with_tables(search, (Problem *)search->problem, tables);
+  if (started <= 0) return started;
+  const Problem *problem = search->problem;
+  search->bounding.shown = shown;
+  found[0] = found[1] = INFINITE;
+  found[2] = 0;
+  for (int64_t n = 0; n < count; n++) {
+    Bound *bound = &search->bounds[n];
+    double alone = INFINITE, together = INFINITE;
+    if (!bound_order(&search->bounding, &search->orders[n], &search->point, 0, 1, bound)) return 0;
+    for (int64_t p = 0; p < point_count(&search->orders[n]); p++) {
+      double price = bound->price[p] - gain_s;
+      move_point(problem, &search->orders[n], p, &search->point);
+      alone = least(alone, price);
+      double on_all = problem->is_split ? price / (double)problem->cores : on_cores(problem, price, search->point.blocks);
+      together = least(together, on_all);
+    }
+    found[0] = least(found[0], alone + call_s);
+    found[1] = least(found[1], together + call_s);
+    if (together + call_s <= limit_s) return 1;
+  }
+  found[2] = 1;
+  return 1;
+}

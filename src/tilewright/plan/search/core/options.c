@@ -1,0 +1,264 @@
+// The inner loops of every operator under an order of outer loops: each order of them, priced for all tiles.
+
+enum { MOST_INNER = 6, MOST_INNER_ORDERS = 130 };
+
+typedef struct {
+  int64_t count, axes[MOST_INNER_ORDERS][8], lengths[MOST_INNER_ORDERS];
+} InnerOrders;
+
+// Whether an operator has no orders of inner loops but none at all.
+static uint64_t inner_axes(const Problem *problem, const Operator *operator, uint64_t outside) {
+  if (!operator->has_kernel || problem->operator_count == 1) return 0;
+  uint64_t free_axes = 0;
+  for (int64_t g = 0; g < problem->group_count; g++) free_axes |= problem->group_axes[g];
+  return free_axes & operator->axes & ~outside & ~operator->uncut;
+}
+
+typedef struct {
+  int64_t length, axes[8];
+} Group;
+
+// The groups of axes whose orders count: `Space._together` joins those that the operator's accesses do not tell apart.
+static int64_t inner_groups(const Problem *problem, const Operator *operator, uint64_t inner, Group *groups) {
+  int64_t count = 0, joined = 0;
+  uint64_t signatures[MOST_INNER];
+  for (int64_t g = 0; g < problem->group_count; g++) {
+    Group group = {0};
+    for (int64_t i = 0; i < problem->group_lengths[g]; i++) {
+      if (has(inner, problem->group_lists[g][i])) {
+        if (group.length == 8) return -1;
+        group.axes[group.length++] = problem->group_lists[g][i];
+      }
+    }
+    if (!group.length) continue;
+    if (count == MOST_INNER) return -1;
+    groups[count++] = group;
+  }
+  if (inner & ~operator->operands[operator->right].axes) return count;
+  for (int64_t g = 0; g < count; g++) {
+    uint64_t signature = 0;
+    for (int64_t k = 0; k < operator->operand_count; k++) {
+      if (has(operator->operands[k].axes, groups[g].axes[0])) signature |= 1ULL << k;
+    }
+    int64_t same = 0;
+    while (same < joined && signatures[same] != signature) same++;
+    if (same == joined) {
+      signatures[joined] = signature;
+      groups[joined++] = groups[g];
+      continue;
+    }
+    for (int64_t i = 0; i < groups[g].length; i++) {
+      if (groups[same].length == 8) return -1;
+      groups[same].axes[groups[same].length++] = groups[g].axes[i];
+    }
+  }
+  return joined;
+}
+
+static int add_orders(const Group *groups, int64_t count, uint64_t used, int64_t *axes, int64_t length, InnerOrders *into) {
+  if (used == (1ULL << count) - 1) {
+    if (into->count == MOST_INNER_ORDERS) return 0;
+    for (int64_t i = 0; i < length; i++) into->axes[into->count][i] = axes[i];
+    into->lengths[into->count++] = length;
+    return 1;
+  }
+  for (int64_t g = 0; g < count; g++) {
+    if (has(used, g)) continue;
+    if (length + groups[g].length > 8) return 0;
+    for (int64_t i = 0; i < groups[g].length; i++) axes[length + i] = groups[g].axes[i];
+    if (!add_orders(groups, count, used | 1ULL << g, axes, length + groups[g].length, into)) return 0;
+  }
+  return 1;
+}
+
+// No loops at first, then every order of the groups that are left.
+static int inner_orders(const Problem *problem, const Operator *operator, uint64_t outside, InnerOrders *into) {
+  uint64_t inner = inner_axes(problem, operator, outside);
+  into->count = 1;
+  into->lengths[0] = 0;
+  if (!inner) return 1;
+  Group groups[MOST_INNER];
+  int64_t axes[8], count = inner_groups(problem, operator, inner, groups);
+  return count >= 0 && add_orders(groups, count, 0, axes, 0, into);
+}
+
+// One order of inner loops: figures for all points of the outer loops and, behind them, inner tiles.
+typedef struct {
+  int64_t length, dim_count, tiles;
+  const int64_t *order;
+  int64_t dims[8], extents[8];
+  double *seconds, *used;
+  bool_t *rereads;
+} Option;
+
+typedef struct {
+  InnerOrders orders;
+  Option *options;
+  double *outside_bytes, *inside_bytes;  // that stay on chip while others run: outside of its fused group, inside of it
+  bool_t may_stay;
+} Choices;
+
+// The blocks of an operator: `inner_places` has the places of tiles of inner loops, -1 along other axes.
+static void below(const Problem *problem, const Order *order, int64_t number, const Point *point, const int64_t *inner_places,
+                  Block *block) {
+  const Operator *operator = &problem->operators[number];
+  const Member *member = &order->set->members[number];
+  const Tables *tables = &operator->tables;
+  int64_t places[MOST_TABLE_AXES], count = FIGURES + 2 * operator->operand_count;
+  for (int64_t d = 0; d < tables->dims; d++) {
+    int64_t axis = tables->axes[d];
+    places[d] = inner_places && inner_places[axis] >= 0 ? inner_places[axis] : tables->tile_counts[d] - 1;
+    for (int64_t o = 0; o < order->dim_count; o++) {
+      if (order->dims[o] == axis) places[d] = point->choices[o];
+    }
+    for (int64_t r = 0; r < member->region_count; r++) {
+      const Region *region = &order->set->regions[member->regions[r]];
+      if (region->axis == axis) places[d] = tables->tile_counts[d] + value_at(&region->pair, order->dim_count, point->choices);
+    }
+  }
+  double *figures[4] = {&block->arithmetic_s, &block->functions_s, &block->calls, &block->used_bytes};
+  for (int64_t f = 0; f < count; f++) {
+    if (f >= 4 && f < FIGURES) continue;
+    int64_t at = tables->offsets[f];
+    for (int64_t d = 0; d < tables->dims; d++) at += tables->strides[f][d] * places[d];
+    int64_t k = f - FIGURES;
+    *(f < 4 ? figures[f] : k % 2 ? &block->swept[k / 2] : &block->tile[k / 2]) = problem->figures[at];
+  }
+}
+
+// The bytes of an operator's tiles that stay while another runs: outside of its fused group, and inside of it.
+static void resident_bytes(const Problem *problem, const Order *order, const Point *point, int64_t number, const View *view,
+                           int64_t *outside, int64_t *inside) {
+  const Operator *operator = &problem->operators[number];
+  int64_t group = group_of(order, number);
+  uint64_t every = problem->operator_count == 64 ? ~0ULL : (1ULL << problem->operator_count) - 1;
+  uint64_t mates = group < 0 ? 0 : order->group_members[group];
+  int has_others = (every & ~mates & ~(1ULL << number)) != 0, has_mates = (mates & ~(1ULL << number)) != 0;
+  *outside = *inside = 0;
+  for (int64_t k = 0; k < operator->operand_count; k++) {
+    const Operand *operand = &operator->operands[k];
+    const Member *member = &order->set->members[number];
+    if (operand->is_intermediate) continue;
+    int64_t outer = order->outer_count, common = outer + (group < 0 ? 0 : order->group_lengths[group]);
+    if (has_others) *outside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, outer);
+    if (has_mates) *inside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, common);
+  }
+}
+
+// The views and blocks of one order of inner loops at a point, inner tile by inner tile.
+typedef struct {
+  const Problem *problem;
+  const Order *order;
+  const Point *point;
+  const Option *option;
+  int64_t number, inner[8], places[64];
+  View view;
+  Block block;
+} Sweep;
+
+static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order, const Point *point, int64_t number,
+                        const Option *option) {
+  *sweep = (Sweep){.problem = problem, .order = order, .point = point, .option = option, .number = number};
+  for (int64_t a = 0; a < problem->axis_count; a++) sweep->places[a] = -1;
+  sweep->view = point->views[number];
+  int64_t outer = point->views[number].loop_count;
+  sweep->view.loop_count = outer + option->length;
+  for (int64_t i = 0; i < option->length; i++) {
+    sweep->view.loops[outer + i] = (Loop){option->order[i], 1, order->outer_count + 8 + i};
+  }
+}
+
+static void sweep_to(Sweep *sweep, int64_t tile) {
+  const Problem *problem = sweep->problem;
+  const Option *option = sweep->option;
+  int64_t outer = sweep->view.loop_count - option->length;
+  for (int64_t d = option->dim_count - 1; d >= 0; d--) {
+    int64_t axis = option->dims[d];
+    sweep->inner[d] = tile % option->extents[d];
+    tile /= option->extents[d];
+    sweep->places[axis] = sweep->inner[d];
+    sweep->view.tiles[axis] = least_count(problem->tiles[axis][sweep->inner[d]], problem->sizes[axis]);
+  }
+  for (int64_t i = 0; i < option->length; i++) {
+    int64_t axis = option->order[i];
+    sweep->view.loops[outer + i].trips = quotient_up(problem->sizes[axis], problem->tiles[axis][sweep->places[axis]]);
+  }
+  below(problem, sweep->order, sweep->number, sweep->point, sweep->places, &sweep->block);
+}
+
+static double price_at(const Sweep *sweep, const Around *around, int64_t shared, double conflict, double *packing_s) {
+  const Problem *problem = sweep->problem;
+  const Operator *operator = &problem->operators[sweep->number];
+  const View *view = &sweep->view;
+  const Block *block = &sweep->block;
+  if (operator->in_tiles) {
+    *packing_s = 0;
+    return 0.0;
+  }
+  Work work;
+  work_of(problem, operator, around, shared, view, view, block, block, conflict, &work);
+  *packing_s = work.packing_s;
+  return seconds(problem, &work, problem->visible);
+}
+
+static int start_option(const Problem *problem, int64_t points, const InnerOrders *orders, int64_t number, Option *option,
+                        Arena *arena) {
+  option->order = orders->axes[number];
+  option->length = orders->lengths[number];
+  option->tiles = 1;
+  for (int64_t a = 0; a < problem->axis_count; a++) {
+    for (int64_t i = 0; i < option->length; i++) {
+      if (option->order[i] != a) continue;
+      option->dims[option->dim_count] = a;
+      option->extents[option->dim_count++] = problem->tile_counts[a];
+      option->tiles *= problem->tile_counts[a];
+    }
+  }
+  option->seconds = taken(arena, points * option->tiles * (int64_t)sizeof(double));
+  option->used = taken(arena, points * option->tiles * (int64_t)sizeof(double));
+  option->rereads = taken(arena, points * option->tiles);
+  return option->seconds && option->used && option->rereads;
+}
+
+// Operators whose options are equal have the same ones: `cost_context.likeness`, with orders by the places of axes.
+static int64_t place_of(const Operator *operator, int64_t axis) {
+  for (int64_t place = 0; place < operator->axis_count; place++) {
+    if (operator->axis_list[place] == axis) return place;
+  }
+  return -1 - axis;
+}
+
+static int same_tiles(const Problem *problem, int64_t left, int64_t right) {
+  if (left == right) return 1;
+  if (problem->tile_counts[left] != problem->tile_counts[right] || problem->sizes[left] != problem->sizes[right]) return 0;
+  for (int64_t i = 0; i < problem->tile_counts[left]; i++) {
+    if (problem->tiles[left][i] != problem->tiles[right][i]) return 0;
+  }
+  return 1;
+}
+
+static int are_alike(const Problem *problem, const Order *order, int64_t first, int64_t second, const Choices *choices) {
+  const Operator *one = &problem->operators[first], *other = &problem->operators[second];
+  if (one->kind < 0 || one->kind != other->kind || order->set->members[first].region_count) return 0;
+  if (group_of(order, first) >= 0 || group_of(order, second) >= 0) return 0;
+  const InnerOrders *mine = &choices[first].orders, *others = &choices[second].orders;
+  if (mine->count != others->count) return 0;
+  for (int64_t place = 0; place < one->axis_count; place++) {
+    int64_t left = one->axis_list[place], right = other->axis_list[place];
+    int is_outer = has(order->shared_axes, left);
+    if (is_outer != has(order->shared_axes, right) || (is_outer && left != right)) return 0;
+    if (!same_tiles(problem, left, right)) return 0;
+  }
+  for (int64_t i = 0; i < order->outer_count; i++) {
+    int64_t axis = order->outer[i];
+    if (place_of(one, axis) != place_of(other, axis)) return 0;
+  }
+  for (int64_t n = 0; n < mine->count; n++) {
+    if (mine->lengths[n] != others->lengths[n]) return 0;
+    for (int64_t i = 0; i < mine->lengths[n]; i++) {
+      int64_t left = place_of(one, mine->axes[n][i]);
+      if (left != place_of(other, others->axes[n][i])) return 0;
+    }
+  }
+  return 1;
+}

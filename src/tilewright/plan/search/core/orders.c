@@ -1,0 +1,334 @@
+// Orders of outer loops: what `plan/search/core/orders.py` writes of each, and what operators are like at a choice of tiles.
+
+typedef struct {
+  int64_t outer_count, dim_count, group_count, parallel_count, has_line_buffer;
+  const int64_t *outer, *dims, *counts;
+  uint64_t shared_axes, line_buffers;
+  uint64_t group_members[4];
+  int64_t group_lengths[4];
+  const int64_t *group_axes[4];
+  const LoopSet *set;
+  int64_t picked[MOST_DIMENSIONS];  // how many tiles of every dimension are looked at, and which
+  const int64_t *picks[MOST_DIMENSIONS];
+} Order;
+
+static void read_order(Reader *from, Order *into) {
+  into->outer_count = integer(from);
+  into->outer = integers(from, into->outer_count);
+  into->line_buffers = (uint64_t)integer(from);
+  into->has_line_buffer = into->line_buffers != 0;
+  into->group_count = 0;
+}
+
+// Whether the blocks along an axis are independent: `loop_views.is_parallel`.
+static int is_parallel(const Problem *problem, const LoopSet *set, int64_t axis) {
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    int moves = has(problem->operators[o].parallel_axes, axis);
+    for (int64_t r = 0; r < set->region_count; r++) {
+      moves |= set->regions[r].operator == o && has(set->regions[r].moving, axis);
+    }
+    if (!moves) return 0;
+  }
+  return 1;
+}
+
+static int start_order(const Problem *problem, LoopSet **sets, Order *into, Arena *arena) {
+  LoopSet *set;
+  int found = loop_set(problem, sets, into->outer, into->outer_count, into->line_buffers, &set, arena);
+  if (found <= 0) return found;
+  into->set = set;
+  into->dim_count = set->dim_count;
+  into->dims = set->dims;
+  into->counts = set->counts;
+  into->shared_axes = set->axes;
+  for (int64_t d = 0; d < set->dim_count; d++) {
+    into->picked[d] = set->counts[d];
+    into->picks[d] = 0;
+  }
+  int buffers = 0;  // a line buffer has its loop in order
+  for (int64_t o = 0; o + 1 < problem->operator_count; o++) {
+    int64_t written = problem->operators[o].written;
+    buffers |= has(set->line_buffers, written) && !has(set->kept, written);
+  }
+  int64_t free = into->outer_count - (into->outer_count && buffers), count = 0;
+  while (count < free && is_parallel(problem, set, into->outer[count])) count++;
+  into->parallel_count = count;
+  return 1;
+}
+
+static int64_t choice(const Order *order, int64_t dim, int64_t number) {
+  return order->picks[dim] ? order->picks[dim][number] : number;
+}
+
+// A point of an order: its tiles, and every operator inside its loops.
+typedef struct {
+  int64_t choices[MOST_DIMENSIONS], tiles[64], trips[64];
+  int64_t blocks, number;  // its number among all points, whatever is picked
+  View *views;
+} Point;
+
+static int64_t point_count(const Order *order) {
+  int64_t count = 1;
+  for (int64_t d = 0; d < order->dim_count; d++) count *= order->picked[d];
+  return count;
+}
+
+static int64_t group_of(const Order *order, int64_t operator) {
+  for (int64_t g = 0; g < order->group_count; g++) {
+    if (has(order->group_members[g], operator)) return g;
+  }
+  return -1;
+}
+
+// In how many of an operator's outermost loops another one stands as well.
+static int64_t shared_loops(const Order *order, int64_t operator) {
+  int64_t group = group_of(order, operator);
+  return order->outer_count + (group < 0 ? 0 : order->group_lengths[group]);
+}
+
+static int start_point(const Problem *problem, const Order *order, Point *point, Arena *arena) {
+  point->views = taken(arena, problem->operator_count * (int64_t)sizeof(View));
+  if (!point->views) return 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    View *view = &point->views[o];
+    const Member *member = &order->set->members[o];
+    int64_t group = group_of(order, o), below = group < 0 ? 0 : order->group_lengths[group], node = order->outer_count;
+    for (int64_t a = 0; a < problem->axis_count; a++) view->tiles[a] = view->sizes[a] = problem->sizes[a];
+    for (int64_t g = 0; g < group; g++) node += order->group_lengths[g];
+    for (int64_t i = 0; i < order->outer_count; i++) {
+      view->loops[i].axis = member->loop_axes[order->outer[i]];
+      view->loops[i].node = i;
+    }
+    for (int64_t i = 0; i < below; i++) {
+      view->loops[order->outer_count + i].axis = order->group_axes[group][i];
+      view->loops[order->outer_count + i].node = node + i;
+    }
+    view->loop_count = order->outer_count + below;
+    view->region_axes = member->region_axes;
+    view->line_buffered = 0;
+    view->computed = view->masked = 1.0;
+  }
+  return 1;
+}
+
+// What masks leave of an operator's pairs inside so many shared loops: `needed_work.guarded_work`.
+static void guard(const Problem *problem, const Guard *by, int64_t shared, View *view) {
+  int64_t tiles[64], place = 0;
+  int is_cut = 0;
+  for (int64_t d = 0; d < by->dims; d++) tiles[by->row_axes[d]] = problem->sizes[by->row_axes[d]];
+  for (int64_t i = 0; i < shared; i++) {
+    int64_t axis = view->loops[i].axis;
+    if (axis == by->axis) is_cut |= view->loops[i].trips > 1;
+    for (int64_t d = 0; d < by->dims; d++) {
+      if (by->row_axes[d] == axis && axis != by->axis && !is_cut) tiles[axis] = view->tiles[axis];
+    }
+  }
+  for (int64_t d = 0; d < by->dims; d++) {
+    int64_t at = 0;
+    while (at < by->counts[d] - 1 && by->tiles[d][at] != tiles[by->row_axes[d]]) at++;
+    place = place * by->counts[d] + at;
+  }
+  view->computed = by->computed[place];
+  view->masked = by->masked[place];
+}
+
+static void move_point(const Problem *problem, const Order *order, int64_t number, Point *point) {
+  int64_t inside = 1;
+  point->number = 0;
+  for (int64_t d = order->dim_count - 1; d >= 0; d--) {
+    int64_t at = choice(order, d, number % order->picked[d]), axis = order->dims[d], size = problem->sizes[axis];
+    number /= order->picked[d];
+    int64_t tile = tile_of(problem, axis, at);
+    point->choices[d] = at;
+    point->number += at * inside;
+    inside *= order->counts[d];
+    point->trips[axis] = quotient_up(size, tile);
+    point->tiles[axis] = least_count(tile, size);
+  }
+  point->blocks = 1;
+  for (int64_t i = 0; i < order->parallel_count; i++) point->blocks *= point->trips[order->outer[i]];
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    View *view = &point->views[o];
+    const Member *member = &order->set->members[o];
+    int64_t group = group_of(order, o);
+    for (int64_t i = 0; i < order->outer_count; i++) {
+      int64_t axis = order->outer[i];
+      view->loops[i].trips = point->trips[axis];
+      view->tiles[axis] = point->tiles[axis];
+    }
+    for (int64_t i = order->outer_count; i < view->loop_count; i++) {
+      int64_t axis = order->group_axes[group][i - order->outer_count];
+      view->loops[i].trips = point->trips[axis];
+      view->tiles[axis] = point->tiles[axis];
+    }
+    for (int64_t r = 0; r < member->region_count; r++) {
+      const Region *region = &order->set->regions[member->regions[r]];
+      view->tiles[region->axis] = value_at(&region->tile, order->dim_count, point->choices);
+      view->sizes[region->axis] = value_at(&region->total, order->dim_count, point->choices);
+    }
+    if (member->line_buffered) view->line_buffered = member->line_buffered[point->number];
+    if (problem->operators[o].guard) guard(problem, &problem->guard, shared_loops(order, o), view);
+  }
+}
+
+// Live intermediates: `working_set.live_bytes`.
+
+static int runs_alike(const Order *order, const Tensor *tensor, int64_t loops) {
+  if (loops <= order->outer_count) return 1;
+  uint64_t members = tensor->consumers | 1ULL << tensor->producer;
+  int64_t group = group_of(order, tensor->producer);
+  return group >= 0 && (members & ~order->group_members[group]) == 0;
+}
+
+static void held_sizes(const Problem *problem, const Order *order, int64_t number, const Point *point, int64_t *held) {
+  const Tensor *tensor = &problem->tensors[number];
+  const View *producer = &point->views[tensor->producer];
+  const Member *member = &order->set->members[tensor->producer];
+  for (int64_t i = 0; i < tensor->axis_count; i++) held[tensor->axes[i]] = problem->sizes[tensor->axes[i]];
+  int behind_barrier = 0;
+  for (int64_t i = 0; i < producer->loop_count && runs_alike(order, tensor, i + 1); i++) {
+    int64_t axis = producer->loops[i].axis;
+    if (has(member->region_axes, axis)) continue;
+    if (has(tensor->equal, axis)) {
+      if (!behind_barrier) held[axis] = least_count(producer->tiles[axis], problem->sizes[axis]);
+    } else {
+      int is_barrier = has(problem->operators[tensor->producer].axes, axis);
+      if (!is_barrier && has(tensor->consumer_axes, axis)) is_barrier = has(order->set->kept, number);
+      if (is_barrier) behind_barrier |= producer->loops[i].trips > 1;
+    }
+  }
+  for (int64_t r = 0; r < member->region_count; r++) {
+    const Region *region = &order->set->regions[member->regions[r]];
+    held[region->axis] = value_at(&region->largest, order->dim_count, point->choices);
+  }
+}
+
+static int64_t buffer_bytes(const Problem *problem, const Order *order, const Buffer *buffer, const Point *point) {
+  int64_t largest[64], held[64], count = 1;
+  const Tensor *first = &problem->tensors[buffer->tensors[0]];
+  uint64_t axes = order->set->members[first->producer].region_axes;
+  for (int64_t i = 0; i < first->axis_count; i++) axes |= 1ULL << first->axes[i];
+  for (int64_t t = 0; t < buffer->tensor_count; t++) {
+    held_sizes(problem, order, buffer->tensors[t], point, held);
+    for (uint64_t left = axes; left; left &= left - 1) {
+      int64_t axis = __builtin_ctzll(left);
+      largest[axis] = t ? most_count(largest[axis], held[axis]) : held[axis];
+    }
+  }
+  for (uint64_t left = axes; left; left &= left - 1) count *= largest[__builtin_ctzll(left)];
+  return count * buffer->held_bytes;
+}
+
+// Whether a buffer is alive from one block of the shared loops to the next: `live_ranges.is_lasting`.
+static int lasts(const Problem *problem, const Order *order, const Place *place, const Buffer *buffer, const Point *point) {
+  if (place->count < 2) return 0;
+  for (uint64_t left = buffer->users; left; left &= left - 1) {
+    if (order->set->members[__builtin_ctzll(left)].region_count) return 1;
+  }
+  for (int64_t i = 0; i < order->outer_count; i++) {
+    int64_t axis = order->outer[i];
+    if (!has(buffer->equal, axis) && (point->trips[axis] > 1 || problem->is_symbolic[axis])) return 1;
+  }
+  return 0;
+}
+
+static int64_t state_bytes(const Operator *operator, const View *view, const Problem *problem) {
+  int64_t held[64], count = operator->state_bytes;
+  int is_cut = 0;
+  for (uint64_t left = operator->row_axes; left; left &= left - 1) {
+    held[__builtin_ctzll(left)] = problem->sizes[__builtin_ctzll(left)];
+  }
+  for (int64_t i = 0; i < view->loop_count; i++) {
+    int64_t axis = view->loops[i].axis;
+    if (has(operator->reduced, axis)) is_cut |= view->loops[i].trips > 1;
+    else if (has(operator->row_axes, axis) && !is_cut) held[axis] = view->tiles[axis];
+  }
+  for (uint64_t left = operator->row_axes; left; left &= left - 1) count *= held[__builtin_ctzll(left)];
+  return is_cut ? count : 0;
+}
+
+static int64_t states_bytes(const Problem *problem, const Point *point) {
+  int64_t total = 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    const Operator *operator = &problem->operators[o];
+    if (operator->state_bytes) total += state_bytes(operator, &point->views[o], problem);
+  }
+  return total;
+}
+
+static int64_t live_bytes(const Problem *problem, const Order *order, const Point *point) {
+  int64_t total = 0;
+  for (int64_t p = 0; p < problem->place_count; p++) {
+    const Place *place = &problem->places[p];
+    int64_t reused = 0;
+    for (int64_t b = 0; b < place->count; b++) {
+      int64_t size = buffer_bytes(problem, order, &place->buffers[b], point);
+      if (lasts(problem, order, place, &place->buffers[b], point)) total += size;
+      else reused = most_count(reused, size);
+    }
+    total += reused;
+  }
+  return total + states_bytes(problem, point);
+}
+
+// What caches behind the fusion level hold: `traffic.chain_figures`.
+
+static int64_t touched_bytes(const Problem *problem, const Point *point, int64_t depth, int64_t *by_tensor) {
+  int64_t total = 0, box[64];
+  for (int64_t t = 0; t < problem->tensor_count; t++) by_tensor[t] = 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    const Operator *operator = &problem->operators[o];
+    const View *view = &point->views[o];
+    for (int64_t a = 0; a < problem->axis_count; a++) box[a] = problem->sizes[a];
+    for (int64_t i = 0; i < depth; i++) box[view->loops[i].axis] = view->tiles[view->loops[i].axis];
+    for (int64_t k = 0; k < operator->operand_count; k++) {
+      const Operand *operand = &operator->operands[k];
+      if (operand->is_intermediate) continue;
+      int64_t size_bytes = operand->element_bytes * elements(&operand->footprint, box);
+      by_tensor[operand->tensor] = most_count(by_tensor[operand->tensor], size_bytes);
+    }
+  }
+  for (int64_t t = 0; t < problem->tensor_count; t++) total += by_tensor[t];
+  return total;
+}
+
+static void hold(const Problem *problem, const Order *order, const Point *point, int64_t *by_tensor, Around *around) {
+  around->shared = order->outer_count;
+  int64_t touched[MOST_LOOPS];
+  if (problem->fusion + 1 < problem->level_count) {
+    for (int64_t depth = 0; depth <= around->shared; depth++) touched[depth] = touched_bytes(problem, point, depth, by_tensor);
+  }
+  for (int64_t level = problem->fusion + 1; level < problem->level_count; level++) {
+    int64_t share = problem->level_bytes[level] / least_count(problem->sharing_cores[level], point->blocks);
+    int is_held = touched[0] <= problem->level_bytes[level];
+    around->held[level][0] = (bool_t)is_held;
+    for (int64_t depth = 1; depth <= around->shared; depth++) {
+      is_held |= touched[depth] <= share;
+      around->held[level][depth] = (bool_t)is_held;
+    }
+  }
+}
+
+// Elements that stay of an access while another operator runs inside the first `common` of its loops too.
+static int64_t resident_elements(const Problem *problem, const Order *order, const Point *point, const Member *member,
+                                 const View *view, const Operand *operand, int64_t common) {
+  int64_t outermost = 0, box[64];
+  while (outermost < common && has(operand->axes, view->loops[outermost].axis)) outermost++;
+  if (outermost == common) return 0;
+  int reused = 0, reuse_ended = 0;
+  for (int64_t i = view->loop_count - 1; i >= outermost; i--) {
+    if (has(operand->axes, view->loops[i].axis)) reuse_ended |= view->loops[i].trips > 1;
+    else if (i < common && !reuse_ended) reused |= view->loops[i].trips > 1;
+  }
+  if (!reused) return 0;
+  for (uint64_t left = operand->axes; left; left &= left - 1) {
+    int64_t axis = __builtin_ctzll(left);
+    box[axis] = least_count(view->tiles[axis], problem->sizes[axis]);
+  }
+  for (int64_t r = 0; r < member->region_count; r++) {
+    const Region *region = &order->set->regions[member->regions[r]];
+    int64_t axis = region->axis, largest = value_at(&region->largest, order->dim_count, point->choices);
+    box[axis] = least_count(largest, problem->sizes[axis]);
+  }
+  return elements(&operand->footprint, box);
+}

@@ -1,0 +1,327 @@
+// Lower bounds of orders of outer loops, and the search among them.
+
+// Figures of an operator over the tiles of an order's outer loops, each the least over inner loops.
+typedef struct Least {
+  struct Least *next;
+  uint64_t outer_axes, region_axes;
+  int64_t points;
+  double *figures[6];  // arithmetic, functions, packing, overhead, moved, used
+} Least;
+
+typedef struct {
+  double *price, *used;  // by point: seconds on the cores, bytes of the fusion level
+  double lowest;
+} Bound;
+
+typedef struct {
+  const Problem *problem;
+  Least **known;  // by operator
+  double shown;   // the share of waiting for pages of right operands that is not hidden
+  Arena *arena;
+} Bounds;
+
+static const int64_t BOUND_FIGURES[6] = {ARITHMETIC, LEAST_FUNCTIONS, LEAST_PACKING, LEAST_OVERHEAD, LEAST_MOVED, USED};
+
+// The places of tiles along the dimensions of an operator's tables: those of a point, the last one, or all.
+static int64_t dimension_of(const Order *order, int64_t axis) {
+  for (int64_t d = 0; d < order->dim_count; d++) {
+    if (order->dims[d] == axis) return d;
+  }
+  return -1;
+}
+
+static void least_over_inner(const Problem *problem, const Order *order, const Operator *operator, uint64_t region_axes,
+                             int has_inner, const int64_t *choices, double *into) {
+  const Tables *tables = &operator->tables;
+  int64_t first[MOST_TABLE_AXES], last[MOST_TABLE_AXES], at[MOST_TABLE_AXES];
+  for (int64_t d = 0; d < tables->dims; d++) {
+    int64_t axis = tables->axes[d], dim = dimension_of(order, axis), end = tables->tile_counts[d] - 1;
+    first[d] = 0;
+    last[d] = end;
+    if (dim >= 0) first[d] = last[d] = choices[dim];
+    else if (!has_inner && !has(region_axes, axis)) first[d] = end;
+    at[d] = first[d];
+  }
+  for (int f = 0; f < 6; f++) into[f] = 0;
+  for (int started = 0;; started = 1) {
+    for (int f = 0; f < 6; f++) {
+      int64_t place = tables->offsets[BOUND_FIGURES[f]];
+      for (int64_t d = 0; d < tables->dims; d++) place += tables->strides[BOUND_FIGURES[f]][d] * at[d];
+      double figure = problem->figures[place];
+      into[f] = started ? least(into[f], figure) : figure;
+    }
+    int64_t d = tables->dims - 1;
+    while (d >= 0 && at[d] == last[d]) at[d] = first[d], d--;
+    if (d < 0) return;
+    at[d]++;
+  }
+}
+
+// Over the points of an order's own dimensions that an operator has.
+static const Least *least_figures(Bounds *bounds, const Order *order, int64_t number) {
+  const Problem *problem = bounds->problem;
+  const Operator *operator = &problem->operators[number];
+  const Member *member = &order->set->members[number];
+  uint64_t outer = order->shared_axes & operator->axes;
+  for (Least *one = bounds->known[number]; one && !order->group_count; one = one->next) {
+    if (one->outer_axes == outer && one->region_axes == member->region_axes) return one;
+  }
+  Least *found = taken(bounds->arena, sizeof(Least));
+  if (!found) return 0;
+  *found = (Least){.next = bounds->known[number], .outer_axes = outer, .region_axes = member->region_axes, .points = 1};
+  for (int64_t d = 0; d < order->dim_count; d++) {
+    if (has(outer, order->dims[d])) found->points *= order->counts[d];
+  }
+  for (int f = 0; f < 6; f++) {
+    found->figures[f] = taken(bounds->arena, found->points * (int64_t)sizeof(double));
+    if (!found->figures[f]) return 0;
+  }
+  int has_inner = inner_axes(problem, operator, order->shared_axes | member->region_axes) != 0;
+  int64_t choices[MOST_DIMENSIONS] = {0};
+  for (int64_t p = 0; p < found->points; p++) {
+    int64_t left = p;
+    double figures[6];
+    for (int64_t d = order->dim_count - 1; d >= 0; d--) {
+      if (!has(outer, order->dims[d])) continue;
+      choices[d] = left % order->counts[d];
+      left /= order->counts[d];
+    }
+    least_over_inner(problem, order, operator, member->region_axes, has_inner, choices, figures);
+    for (int f = 0; f < 6; f++) found->figures[f][p] = figures[f];
+  }
+  if (!order->group_count) bounds->known[number] = found;
+  return found;
+}
+
+static int64_t own_point(const Order *order, uint64_t outer_axes, const int64_t *choices) {
+  int64_t place = 0;
+  for (int64_t d = 0; d < order->dim_count; d++) {
+    if (has(outer_axes, order->dims[d])) place = place * order->counts[d] + choices[d];
+  }
+  return place;
+}
+
+// Arithmetic and functions of all required regions together, given those of every point once: `Bounds._of_regions`.
+static void of_regions(const Problem *problem, const Order *order, int64_t number, const Point *point, Work *work) {
+  const Member *member = &order->set->members[number];
+  const Operator *operator = &problem->operators[number];
+  const View *view = &point->views[number];
+  double repeated = 1.0;
+  for (int64_t r = 0; r < member->region_count; r++) {
+    int64_t axis = order->set->regions[member->regions[r]].axis;
+    repeated = repeated * ((double)view->sizes[axis] / (double)problem->sizes[axis]);
+  }
+  if (!operator->has_kernel) {
+    work->functions_s = work->functions_s * repeated;
+  } else if (operator->column >= 0 && has(member->region_axes, operator->column)) {
+    work->arithmetic_s = points(view, operator->axes) * operator->useful_s_per_point;
+  } else if (operator->row >= 0 && has(member->region_axes, operator->row)) {
+    Block block;
+    below(problem, order, number, point, 0, &block);
+    work->arithmetic_s = block.arithmetic_s;
+  } else {
+    work->arithmetic_s = work->arithmetic_s * repeated;
+  }
+}
+
+static double bound_of(Bounds *bounds, const Order *order, int64_t number, const Least *figures, const Point *point, double *used) {
+  const Problem *problem = bounds->problem;
+  const Operator *operator = &problem->operators[number];
+  const Member *member = &order->set->members[number];
+  const View *view = &point->views[number];
+  int64_t at = own_point(order, figures->outer_axes, point->choices), foreign = 1;
+  double *const *of = figures->figures, moved = of[4][at];
+  Work work = {.arithmetic_s = of[0][at], .functions_s = of[1][at], .packing_s = of[2][at], .overhead_s = of[3][at]};
+  for (int64_t i = 0; i < view->loop_count; i++) {
+    if (!has(operator->axes, view->loops[i].axis)) foreign *= view->loops[i].trips;
+  }
+  if (member->region_count) {
+    int is_whole = 1;
+    of_regions(problem, order, number, point, &work);
+    for (int64_t r = 0; r < member->region_count; r++) {
+      int64_t axis = order->set->regions[member->regions[r]].axis;
+      is_whole &= view->sizes[axis] >= problem->sizes[axis];
+    }
+    work.packing_s = work.packing_s * is_whole;
+    work.overhead_s = work.overhead_s * is_whole;
+    moved = moved * is_whole;
+  }
+  double repeats = (double)foreign * operator->least_computed, touches = operator->guard == 2 ? 0 : 1;
+  for (int64_t level = 0; level < problem->level_count; level++) {
+    work.traffic[level] = moved * operator->least_computed * touches;
+  }
+  work.arithmetic_s = work.arithmetic_s * repeats;
+  work.functions_s = work.functions_s * touches * repeats;
+  work.overhead_s = work.overhead_s * repeats;
+  if (bounds->shown != 1.0) work.packing_s = work.packing_s * bounds->shown;
+  *used = member->region_count ? 0 : of[5][at];
+  return seconds(problem, &work, bounds->shown != 1.0 ? problem->visible * bounds->shown : problem->visible);
+}
+
+// What the operators cost and use at least, for all tiles. `live` is what intermediates take, -1 for what they do without
+// further loops; with `no_spills` everything counts as fitting, and prices are those on one thread.
+static int bound_order(Bounds *bounds, const Order *order, Point *point, double live, int no_spills, Bound *into) {
+  const Problem *problem = bounds->problem;
+  int64_t count = point_count(order);
+  const Least **figures = taken(bounds->arena, problem->operator_count * (int64_t)sizeof(Least *));
+  into->price = taken(bounds->arena, count * (int64_t)sizeof(double));
+  into->used = taken(bounds->arena, count * (int64_t)sizeof(double));
+  if (!figures || !into->price || !into->used || !start_point(problem, order, point, bounds->arena)) return 0;
+  for (int64_t o = 0; o < problem->operator_count; o++) {
+    figures[o] = least_figures(bounds, order, o);
+    if (!figures[o]) return 0;
+  }
+  for (int64_t p = 0; p < count; p++) {
+    move_point(problem, order, p, point);
+    double total = 0, highest = 0, own;
+    double held = no_spills ? 0 : live >= 0 ? live : (double)live_bytes(problem, order, point);
+    for (int64_t o = 0; o < problem->operator_count; o++) {
+      double price = bound_of(bounds, order, o, figures[o], point, &own);
+      own += held;
+      total = total + (no_spills ? price : with_spills(problem, price, own));
+      highest = most(highest, own);
+    }
+    into->price[p] = no_spills ? total : on_cores(problem, total, point->blocks);
+    into->used[p] = highest;
+    into->lowest = p ? least(into->lowest, into->price[p]) : into->price[p];
+  }
+  return 1;
+}
+
+// Whether tiles are no case of fewer outer loops: `schedule_space.are_cut`.
+static int is_cut(const Problem *problem, const Order *order, const Point *point) {
+  for (int64_t g = 0; g <= problem->group_count; g++) {
+    uint64_t axes = g < problem->group_count ? problem->group_axes[g] : 0, outer = 0;
+    for (int64_t i = 0; i < order->outer_count; i++) outer |= 1ULL << order->outer[i];
+    if (g < problem->group_count) {
+      axes &= outer;
+      if (bit_count(axes) < 2) continue;
+    } else {
+      if (!order->has_line_buffer || !order->outer_count) continue;
+      axes = 1ULL << order->outer[order->outer_count - 1];
+    }
+    int cuts = 0, is_known = 1;
+    for (uint64_t left = axes; left; left &= left - 1) {
+      int64_t axis = __builtin_ctzll(left);
+      is_known &= !problem->is_symbolic[axis];
+      cuts |= point->trips[axis] > 1;
+    }
+    if (is_known && !cuts) return 0;
+  }
+  return 1;
+}
+
+typedef struct {
+  const Problem *problem;
+  int64_t count, enough;
+  Order *orders;
+  Bound *bounds;
+  Candidate *found;
+  bool_t *is_found;
+  LoopSet *sets;
+  Bounds bounding;
+  Point point;
+} Search;
+
+// The price above which an order of outer loops cannot win after those that were found: `_Search._bound`.
+static double price_to_beat(const Search *search, int64_t number, int with_spilled) {
+  const Problem *problem = search->problem;
+  double lowest = INFINITE, before = INFINITE;
+  for (int64_t n = 0; n < search->count; n++) {
+    const Candidate *one = &search->found[n];
+    if (!search->is_found[n] || (!with_spilled && one->used_bytes > (double)problem->capacity_bytes)) continue;
+    if (one->blocks < search->enough && one->seconds > problem->least_parallel_s) continue;
+    lowest = least(lowest, one->cores_s);
+    if (n < number) before = least(before, one->cores_s / problem->least_gain);
+  }
+  return lowest == INFINITE ? INFINITE : least(lowest * problem->least_gain * problem->equal_within, before);
+}
+
+static int64_t most_blocks(const Problem *problem, const Order *order) {
+  int64_t blocks = 1;
+  for (int64_t i = 0; i < order->parallel_count; i++) {
+    int64_t axis = order->outer[i], dim = dimension_of(order, axis), most_trips = 0;
+    for (int64_t n = 0; n < order->picked[dim]; n++) {
+      int64_t tile = tile_of(problem, axis, choice(order, dim, n));
+      most_trips = most_count(most_trips, quotient_up(problem->sizes[axis], tile));
+    }
+    blocks *= most_trips;
+  }
+  return blocks;
+}
+
+// Keeps those tiles of an order's axes that are part of any able point; 0 if there are none, -1 without memory.
+static int restrict_order(Search *search, Order *order, const bool_t *able, int64_t count) {
+  int64_t *picks[MOST_DIMENSIONS];
+  int any = 0, all = 1;
+  for (int64_t p = 0; p < count; p++) any |= able[p], all &= able[p];
+  if (!any) return 0;
+  if (all) return 1;
+  for (int64_t d = 0; d < order->dim_count; d++) {
+    picks[d] = taken(search->bounding.arena, order->counts[d] * (int64_t)sizeof(int64_t));
+    if (!picks[d]) return -1;
+    int64_t inside = 1, length = 0;
+    for (int64_t e = d + 1; e < order->dim_count; e++) inside *= order->counts[e];
+    for (int64_t n = 0; n < order->counts[d]; n++) {
+      int is_part = 0;
+      for (int64_t p = 0; p < count && !is_part; p++) is_part = able[p] && p / inside % order->counts[d] == n;
+      if (is_part) picks[d][length++] = n;
+    }
+    order->picks[d] = picks[d];
+    order->picked[d] = length;
+  }
+  return 1;
+}
+
+// Searches one order of outer loops among the tiles that can still win. As `best_of`; 2 if none can.
+static int search_order(Search *search, int64_t number) {
+  const Problem *problem = search->problem;
+  Order order = search->orders[number];
+  const Bound *bound = &search->bounds[number];
+  int64_t count = point_count(&order);
+  double limit = price_to_beat(search, number, 0), limit_of_spills = price_to_beat(search, number, 1);
+  bool_t *able = taken(search->bounding.arena, count);
+  if (!able || !start_point(problem, &order, &search->point, search->bounding.arena)) return 0;
+  int any = 0;
+  for (int64_t p = 0; p < count; p++) {
+    int fits = bound->used[p] <= (double)problem->capacity_bytes || bound->price[p] <= limit_of_spills;
+    able[p] = bound->price[p] <= limit && fits;
+    any |= able[p];
+    if (!able[p]) continue;
+    move_point(problem, &order, p, &search->point);
+    able[p] = (bool_t)is_cut(problem, &order, &search->point);
+  }
+  int restricted = any ? restrict_order(search, &order, able, count) : 0;
+  if (restricted < 0) return 0;
+  if (!restricted) return 2;
+  int is_few = most_blocks(problem, &order) < search->enough && problem->arithmetic_s > problem->least_parallel_s;
+  if (is_few && limit < INFINITE) return 2;
+  return best_of(problem, &order, &search->found[number], search->bounding.arena);
+}
+
+// Searches those of some orders that can still win, in the order of their bounds; those with line buffers last.
+static int search_orders(Search *search, const int64_t *numbers, int64_t count) {
+  bool_t *is_done = taken(search->bounding.arena, search->count);
+  if (!is_done) return 0;
+  for (int64_t n = 0; n < search->count; n++) is_done[n] = 1;
+  for (int64_t i = 0; i < count; i++) is_done[numbers[i]] = search->is_found[numbers[i]];
+  for (;;) {
+    int64_t next = -1;
+    for (int64_t n = 0; n < search->count; n++) {
+      if (is_done[n]) continue;
+      if (next >= 0) {
+        int64_t buffered = search->orders[n].has_line_buffer, of_next = search->orders[next].has_line_buffer;
+        if (buffered > of_next || (buffered == of_next && !(search->bounds[n].lowest < search->bounds[next].lowest))) continue;
+      }
+      next = n;
+    }
+    if (next < 0) return 1;
+    is_done[next] = 1;
+    Arena *arena = search->bounding.arena;
+    char *free_from = arena->next;
+    int found = search_order(search, next);
+    arena->next = free_from;
+    if (found <= 0) return found;
+    search->is_found[next] = found == 1;
+  }
+}

@@ -1,0 +1,28 @@
+"""The search core of the planner, compiled once per machine like the thread pool."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import platform
+
+from tilewright.errors import CacheError, ToolchainError
+from tilewright.plan.search.core import library
+from tilewright.runtime import native
+from tilewright.runtime.compilation import libraries
+from tilewright.runtime.store import cache as kernel_cache
+
+LOGGER = logging.getLogger("tilewright.plan")
+
+
+def opened() -> ctypes.CDLL | None:
+    """The loaded core; None where it cannot be built: plans are then the same, and take longer."""
+    ours = native.artifact("tw_search", library.text(), platform.machine(), frozenset())
+    try:
+        return libraries.opened(ours, kernel_cache.default(), library.EXPORTED, ctypes.CDLL)[1]
+    except (ToolchainError, CacheError) as problem:
+        LOGGER.warning("planning goes on without its compiled core: %s", problem)
+        return None
+
+
+library.use(opened)
