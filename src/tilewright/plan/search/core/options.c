@@ -98,16 +98,16 @@ typedef struct {
   bool_t may_stay;
 } Choices;
 
-// The blocks of an operator: `inner_places` has the places of tiles of inner loops, -1 along other axes.
-static void below(const Problem *problem, const Order *order, int64_t number, const Point *point, const int64_t *inner_places,
-                  Block *block) {
+// The figures of an operator's blocks at the tiles of a point, whole along all other axes but those of some inner loops.
+static void start_block(const Problem *problem, const Order *order, int64_t number, const Point *point, uint64_t inner,
+                        int64_t *offsets) {
   const Operator *operator = &problem->operators[number];
   const Member *member = &order->set->members[number];
   const Tables *tables = &operator->tables;
   int64_t places[MOST_TABLE_AXES], count = FIGURES + 2 * operator->operand_count;
   for (int64_t d = 0; d < tables->dims; d++) {
     int64_t axis = tables->axes[d];
-    places[d] = inner_places && inner_places[axis] >= 0 ? inner_places[axis] : tables->tile_counts[d] - 1;
+    places[d] = has(inner, axis) ? 0 : tables->tile_counts[d] - 1;
     for (int64_t o = 0; o < order->dim_count; o++) {
       if (order->dims[o] == axis) places[d] = point->choices[o];
     }
@@ -116,13 +116,9 @@ static void below(const Problem *problem, const Order *order, int64_t number, co
       if (region->axis == axis) places[d] = tables->tile_counts[d] + value_at(&region->pair, order->dim_count, point->choices);
     }
   }
-  double *figures[4] = {&block->arithmetic_s, &block->functions_s, &block->calls, &block->used_bytes};
   for (int64_t f = 0; f < count; f++) {
-    if (f >= 4 && f < FIGURES) continue;
-    int64_t at = tables->offsets[f];
-    for (int64_t d = 0; d < tables->dims; d++) at += tables->strides[f][d] * places[d];
-    int64_t k = f - FIGURES;
-    *(f < 4 ? figures[f] : k % 2 ? &block->swept[k / 2] : &block->tile[k / 2]) = problem->figures[at];
+    offsets[f] = tables->offsets[f];
+    for (int64_t d = 0; d < tables->dims; d++) offsets[f] += tables->strides[f][d] * places[d];
   }
 }
 
@@ -151,39 +147,57 @@ typedef struct {
   const Order *order;
   const Point *point;
   const Option *option;
-  int64_t number, inner[8], places[64];
+  int64_t number, inner[8], table_dims[8];  // places of inner tiles, and the dimensions of tables that they lie along
+  int64_t offsets[2 * MOST_OPERANDS + 16];
   View view;
   Block block;
 } Sweep;
 
 static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order, const Point *point, int64_t number,
                         const Option *option) {
-  *sweep = (Sweep){.problem = problem, .order = order, .point = point, .option = option, .number = number};
-  for (int64_t a = 0; a < problem->axis_count; a++) sweep->places[a] = -1;
-  sweep->view = point->views[number];
+  const Tables *tables = &problem->operators[number].tables;
   int64_t outer = point->views[number].loop_count;
+  uint64_t inner = 0;
+  sweep->problem = problem;
+  sweep->order = order;
+  sweep->point = point;
+  sweep->option = option;
+  sweep->number = number;
+  sweep->view = point->views[number];
   sweep->view.loop_count = outer + option->length;
   for (int64_t i = 0; i < option->length; i++) {
     sweep->view.loops[outer + i] = (Loop){option->order[i], 1, order->outer_count + 8 + i};
   }
+  for (int64_t i = 0; i < option->dim_count; i++) {
+    inner |= 1ULL << option->dims[i];
+    for (int64_t d = 0; d < tables->dims; d++) sweep->table_dims[i] = tables->axes[d] == option->dims[i] ? d : sweep->table_dims[i];
+  }
+  start_block(problem, order, number, point, inner, sweep->offsets);
 }
 
 static void sweep_to(Sweep *sweep, int64_t tile) {
   const Problem *problem = sweep->problem;
   const Option *option = sweep->option;
-  int64_t outer = sweep->view.loop_count - option->length;
+  const Operator *operator = &problem->operators[sweep->number];
+  int64_t outer = sweep->view.loop_count - option->length, trips[64], count = FIGURES + 2 * operator->operand_count;
   for (int64_t d = option->dim_count - 1; d >= 0; d--) {
-    int64_t axis = option->dims[d];
-    sweep->inner[d] = tile % option->extents[d];
+    int64_t axis = option->dims[d], at = tile % option->extents[d];
     tile /= option->extents[d];
-    sweep->places[axis] = sweep->inner[d];
-    sweep->view.tiles[axis] = least_count(problem->tiles[axis][sweep->inner[d]], problem->sizes[axis]);
+    sweep->inner[d] = at;
+    sweep->view.tiles[axis] = least_count(problem->tiles[axis][at], problem->sizes[axis]);
+    trips[axis] = quotient_up(problem->sizes[axis], problem->tiles[axis][at]);
   }
-  for (int64_t i = 0; i < option->length; i++) {
-    int64_t axis = option->order[i];
-    sweep->view.loops[outer + i].trips = quotient_up(problem->sizes[axis], problem->tiles[axis][sweep->places[axis]]);
+  for (int64_t i = 0; i < option->length; i++) sweep->view.loops[outer + i].trips = trips[option->order[i]];
+  Block *block = &sweep->block;
+  double *figures[4] = {&block->arithmetic_s, &block->functions_s, &block->calls, &block->used_bytes};
+  for (int64_t f = 0; f < count; f++) {
+    if (f >= 4 && f < FIGURES) continue;
+    int64_t at = sweep->offsets[f], k = f - FIGURES;
+    for (int64_t d = 0; d < option->dim_count; d++) {
+      at += operator->tables.strides[f][sweep->table_dims[d]] * sweep->inner[d];
+    }
+    *(f < 4 ? figures[f] : k % 2 ? &block->swept[k / 2] : &block->tile[k / 2]) = problem->figures[at];
   }
-  below(problem, sweep->order, sweep->number, sweep->point, sweep->places, &sweep->block);
 }
 
 static double price_at(const Sweep *sweep, const Around *around, int64_t shared, double conflict, double *packing_s) {

@@ -7,7 +7,7 @@ typedef struct {
   uint64_t group_members[4];
   int64_t group_lengths[4];
   const int64_t *group_axes[4];
-  const LoopSet *set;
+  LoopSet *set;
   int64_t picked[MOST_DIMENSIONS];  // how many tiles of every dimension are looked at, and which
   const int64_t *picks[MOST_DIMENSIONS];
 } Order;
@@ -65,6 +65,7 @@ typedef struct {
   int64_t choices[MOST_DIMENSIONS], tiles[64], trips[64];
   int64_t blocks, number;  // its number among all points, whatever is picked
   View *views;
+  bool_t is_started;
 } Point;
 
 static int64_t point_count(const Order *order) {
@@ -89,6 +90,7 @@ static int64_t shared_loops(const Order *order, int64_t operator) {
 static int start_point(const Problem *problem, const Order *order, Point *point, Arena *arena) {
   point->views = taken(arena, problem->operator_count * (int64_t)sizeof(View));
   if (!point->views) return 0;
+  point->is_started = 0;
   for (int64_t o = 0; o < problem->operator_count; o++) {
     View *view = &point->views[o];
     const Member *member = &order->set->members[o];
@@ -132,43 +134,48 @@ static void guard(const Problem *problem, const Guard *by, int64_t shared, View 
   view->masked = by->masked[place];
 }
 
+static void move_view(const Problem *problem, const Order *order, int64_t number, uint64_t moved, Point *point) {
+  View *view = &point->views[number];
+  const Member *member = &order->set->members[number];
+  int64_t group = order->group_count ? group_of(order, number) : -1;
+  for (int64_t i = 0; i < view->loop_count; i++) {
+    int64_t axis = i < order->outer_count ? order->outer[i] : order->group_axes[group][i - order->outer_count];
+    if (!has(moved, axis)) continue;
+    view->loops[i].trips = point->trips[axis];
+    view->tiles[axis] = point->tiles[axis];
+  }
+  for (int64_t r = 0; r < member->region_count; r++) {
+    const Region *region = &order->set->regions[member->regions[r]];
+    if (!(region->moving & moved) && !has(moved, region->axis)) continue;
+    view->tiles[region->axis] = value_at(&region->tile, order->dim_count, point->choices);
+    view->sizes[region->axis] = value_at(&region->total, order->dim_count, point->choices);
+  }
+  if (member->line_buffered) view->line_buffered = member->line_buffered[point->number];
+  if (problem->operators[number].guard) guard(problem, &problem->guard, shared_loops(order, number), view);
+}
+
+// Goes to a point by its number among those that are picked; what stays as it was is not computed again.
 static void move_point(const Problem *problem, const Order *order, int64_t number, Point *point) {
   int64_t inside = 1;
+  uint64_t moved = 0;
   point->number = 0;
   for (int64_t d = order->dim_count - 1; d >= 0; d--) {
-    int64_t at = choice(order, d, number % order->picked[d]), axis = order->dims[d], size = problem->sizes[axis];
+    int64_t at = choice(order, d, number % order->picked[d]), axis = order->dims[d];
     number /= order->picked[d];
-    int64_t tile = tile_of(problem, axis, at);
-    point->choices[d] = at;
     point->number += at * inside;
     inside *= order->counts[d];
-    point->trips[axis] = quotient_up(size, tile);
-    point->tiles[axis] = least_count(tile, size);
+    if (point->is_started && point->choices[d] == at) continue;
+    int64_t tile = tile_of(problem, axis, at);
+    moved |= 1ULL << axis;
+    point->choices[d] = at;
+    point->trips[axis] = quotient_up(problem->sizes[axis], tile);
+    point->tiles[axis] = least_count(tile, problem->sizes[axis]);
   }
+  if (point->is_started && !moved) return;
+  point->is_started = 1;
   point->blocks = 1;
   for (int64_t i = 0; i < order->parallel_count; i++) point->blocks *= point->trips[order->outer[i]];
-  for (int64_t o = 0; o < problem->operator_count; o++) {
-    View *view = &point->views[o];
-    const Member *member = &order->set->members[o];
-    int64_t group = group_of(order, o);
-    for (int64_t i = 0; i < order->outer_count; i++) {
-      int64_t axis = order->outer[i];
-      view->loops[i].trips = point->trips[axis];
-      view->tiles[axis] = point->tiles[axis];
-    }
-    for (int64_t i = order->outer_count; i < view->loop_count; i++) {
-      int64_t axis = order->group_axes[group][i - order->outer_count];
-      view->loops[i].trips = point->trips[axis];
-      view->tiles[axis] = point->tiles[axis];
-    }
-    for (int64_t r = 0; r < member->region_count; r++) {
-      const Region *region = &order->set->regions[member->regions[r]];
-      view->tiles[region->axis] = value_at(&region->tile, order->dim_count, point->choices);
-      view->sizes[region->axis] = value_at(&region->total, order->dim_count, point->choices);
-    }
-    if (member->line_buffered) view->line_buffered = member->line_buffered[point->number];
-    if (problem->operators[o].guard) guard(problem, &problem->guard, shared_loops(order, o), view);
-  }
+  for (int64_t o = 0; o < problem->operator_count; o++) move_view(problem, order, o, moved, point);
 }
 
 // Live intermediates: `working_set.live_bytes`.

@@ -29,6 +29,7 @@ typedef struct LoopSet {
   int64_t last, dim_count, dims[MOST_DIMENSIONS], counts[MOST_DIMENSIONS], region_count;
   Region *regions;
   Member *members;
+  double *least_prices, *least_uses;  // by operator and point, once they were asked for: see `bound_order`
 } LoopSet;
 
 static int64_t tile_of(const Problem *problem, int64_t axis, int64_t choice) {

@@ -116,9 +116,9 @@ static void of_regions(const Problem *problem, const Order *order, int64_t numbe
   } else if (operator->column >= 0 && has(member->region_axes, operator->column)) {
     work->arithmetic_s = points(view, operator->axes) * operator->useful_s_per_point;
   } else if (operator->row >= 0 && has(member->region_axes, operator->row)) {
-    Block block;
-    below(problem, order, number, point, 0, &block);
-    work->arithmetic_s = block.arithmetic_s;
+    int64_t offsets[2 * MOST_OPERANDS + 16];
+    start_block(problem, order, number, point, 0, offsets);
+    work->arithmetic_s = problem->figures[offsets[ARITHMETIC]];
   } else {
     work->arithmetic_s = work->arithmetic_s * repeated;
   }
@@ -158,28 +158,47 @@ static double bound_of(Bounds *bounds, const Order *order, int64_t number, const
   return seconds(problem, &work, bounds->shown != 1.0 ? problem->visible * bounds->shown : problem->visible);
 }
 
-// What the operators cost and use at least, for all tiles. `live` is what intermediates take, -1 for what they do without
-// further loops; with `no_spills` everything counts as fitting, and prices are those on one thread.
-static int bound_order(Bounds *bounds, const Order *order, Point *point, double live, int no_spills, Bound *into) {
+// What every operator costs and uses at least: the same for all orders of a set of loops.
+static int bound_operators(Bounds *bounds, const Order *order, Point *point) {
   const Problem *problem = bounds->problem;
-  int64_t count = point_count(order);
-  const Least **figures = taken(bounds->arena, problem->operator_count * (int64_t)sizeof(Least *));
-  into->price = taken(bounds->arena, count * (int64_t)sizeof(double));
-  into->used = taken(bounds->arena, count * (int64_t)sizeof(double));
-  if (!figures || !into->price || !into->used || !start_point(problem, order, point, bounds->arena)) return 0;
-  for (int64_t o = 0; o < problem->operator_count; o++) {
+  LoopSet *set = order->set;
+  int64_t count = point_count(order), operators = problem->operator_count;
+  if (set->least_prices) return 1;
+  const Least **figures = taken(bounds->arena, operators * (int64_t)sizeof(Least *));
+  set->least_prices = taken(bounds->arena, operators * count * (int64_t)sizeof(double));
+  set->least_uses = taken(bounds->arena, operators * count * (int64_t)sizeof(double));
+  if (!figures || !set->least_prices || !set->least_uses) return 0;
+  for (int64_t o = 0; o < operators; o++) {
     figures[o] = least_figures(bounds, order, o);
     if (!figures[o]) return 0;
   }
   for (int64_t p = 0; p < count; p++) {
     move_point(problem, order, p, point);
-    double total = 0, highest = 0, own;
+    for (int64_t o = 0; o < operators; o++) {
+      int64_t at = p * operators + o;
+      set->least_prices[at] = bound_of(bounds, order, o, figures[o], point, &set->least_uses[at]);
+    }
+  }
+  return 1;
+}
+
+// What the operators cost and use at least, for all tiles. `live` is what intermediates take, -1 for what they do without
+// further loops; with `no_spills` everything counts as fitting, and prices are those on one thread.
+static int bound_order(Bounds *bounds, const Order *order, Point *point, double live, int no_spills, Bound *into) {
+  const Problem *problem = bounds->problem;
+  int64_t count = point_count(order), operators = problem->operator_count;
+  into->price = taken(bounds->arena, count * (int64_t)sizeof(double));
+  into->used = taken(bounds->arena, count * (int64_t)sizeof(double));
+  if (!into->price || !into->used || !start_point(problem, order, point, bounds->arena)) return 0;
+  if (!bound_operators(bounds, order, point)) return 0;
+  for (int64_t p = 0; p < count; p++) {
+    move_point(problem, order, p, point);
+    double total = 0, highest = 0;
     double held = no_spills ? 0 : live >= 0 ? live : (double)live_bytes(problem, order, point);
-    for (int64_t o = 0; o < problem->operator_count; o++) {
-      double price = bound_of(bounds, order, o, figures[o], point, &own);
-      own += held;
-      total = total + (no_spills ? price : with_spills(problem, price, own));
-      highest = most(highest, own);
+    for (int64_t o = 0; o < operators; o++) {
+      double price = order->set->least_prices[p * operators + o], used = order->set->least_uses[p * operators + o] + held;
+      total = total + (no_spills ? price : with_spills(problem, price, used));
+      highest = most(highest, used);
     }
     into->price[p] = no_spills ? total : on_cores(problem, total, point->blocks);
     into->used[p] = highest;
