@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product as combinations_of
 from math import gcd
 
+import numpy as np
+
 from tilewright.arrays import Count, as_integer, largest, maximum, minimum, product
-from tilewright.formulas import apply
+from tilewright.formulas import apply, tabulated
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access
 
@@ -122,9 +124,30 @@ def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
     return high - low + 1
 
 
+@lru_cache(maxsize=256)
+def values_of_tiles(index: Index, size: int) -> tuple[int, ...]:
+    """By the tile of its only axis, up to its size: a bound from above on the distinct values of an index that is not affine.
+
+    >>> from tilewright.graph.expressions.index import axis
+    >>> values_of_tiles(axis("h") // 2, 5)
+    (0, 1, 1, 2, 2, 3)
+    """
+    (name,) = index.axes()
+    return (0, *(min(tile, int(_span(index, {name: tile}))) for tile in range(1, size + 1)))
+
+
+def _values_along(index: Index, tile: Count) -> tuple[Count]:
+    values = values_of_tiles(index, largest(tile))
+    return (np.take(values, tile) if isinstance(tile, np.ndarray) else values[tile],)
+
+
 def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
     """The number of distinct values that an index takes in a tile: exact where it is affine (three or more terms that reach over
     each other: see `distinct_sums`), else a bound from above."""
+    if not index.is_affine() and len(index.axes()) == 1:
+        (name,) = index.axes()
+        (along,) = tabulated(("distinct values",), partial(_values_along, index), tiles[name])
+        return along
     if not index.is_affine():
         points = product(tiles[name] for name in sorted(index.axes()))
         return minimum(points, _span(index, tiles))

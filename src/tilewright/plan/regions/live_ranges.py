@@ -8,6 +8,7 @@ do. Elements of two types never share a place: compilers assume that they do not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
 
@@ -18,6 +19,7 @@ from tilewright.plan.element_types import held_type
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, in_registers
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
+from tilewright.plan.schedule import FusedGroup, fused_group_of
 
 Group = tuple[str, ...]
 
@@ -31,9 +33,11 @@ def shared_buffers(view: ChainView) -> tuple[tuple[Group, ...], ...]:
     return _places(view.chain, tuple(zip(names, _children(view), strict=True)))
 
 
-def buffers_in_turns(chain: Chain) -> tuple[tuple[Group, ...], ...]:
-    """The same where no operators share loops but the outer ones."""
-    return _places(chain, tuple((operator.name, number) for number, operator in enumerate(chain.operators)))
+def buffers_in_turns(chain: Chain, fused_groups: Sequence[FusedGroup] = ()) -> tuple[tuple[Group, ...], ...]:
+    """The same where no operators share loops beside the outer ones but those of some fused groups."""
+    numbers = [fused_group_of(fused_groups, operator.name) or operator.name for operator in chain.operators]
+    places = {child: place for place, child in enumerate(dict.fromkeys(numbers))}
+    return _places(chain, tuple((op.name, places[child]) for op, child in zip(chain.operators, numbers, strict=True)))
 
 
 @derived_once

@@ -177,7 +177,7 @@ def search_problem(problem: PlanningProblem) -> tuple[Candidate, ...]:
 def _found(problem: PlanningProblem) -> Sequence[Found]:
     """What every order of outer loops gives: by the core, else by arrays."""
     core = library.core()
-    if core is not None and problem.in_core is not None and not possible_fused_groups(problem.space):
+    if core is not None and problem.in_core is not None:
         with suppress(BeyondLimits):
             return searched_by_core(core, problem.in_core, KEPT_BOUNDS)
     return searched_by_arrays(problem)

@@ -147,18 +147,17 @@ static Choice best_inner(const Problem *problem, const Choices *own, int64_t poi
 }
 
 static double bytes_elsewhere(const Pricing *pricing, uint64_t rereading, int64_t operator, int64_t point) {
-  const Order *order = pricing->order;
-  int64_t group = group_of(order, operator);
+  const FusedGroup *group = group_of(pricing->order, operator);
   double every = 0, more = 0, own_outside = 0, own_inside = 0;
   for (int64_t o = 0; o < pricing->problem->operator_count; o++) {
     const Choices *choices = &pricing->choices[o];
     double outside = has(rereading, o) ? 0 : choices->outside_bytes[point];
     double inside = has(rereading, o) ? 0 : choices->inside_bytes[point];
     every += outside;
-    if (group >= 0 && has(order->group_members[group], o)) more += inside - outside;
+    if (group && has(group->members, o)) more += inside - outside;
     if (o == operator) own_outside = outside, own_inside = inside;
   }
-  return group < 0 ? every - own_outside : every + more - own_inside;
+  return !group ? every - own_outside : every + more - own_inside;
 }
 
 // Chooses inner loops at every point, into `trial`; whether anything stays of other operators anywhere.
@@ -297,7 +296,9 @@ static void keep_candidate(Pricing *pricing, int64_t point, Candidate *into) {
   }
 }
 
-static int start_pricing(Pricing *pricing, const Problem *problem, const Order *order, Arena *arena) {
+// `known_live` is what intermediates take at every point, 0 for what they do under the loops of the order.
+static int start_pricing(
+    Pricing *pricing, const Problem *problem, const Order *order, const double *known_live, Arena *arena) {
   int64_t points = point_count(order), operators = problem->operator_count;
   *pricing = (Pricing){.problem = problem, .order = order, .points = points};
   pricing->around = taken(arena, points * (int64_t)sizeof(Around));
@@ -314,9 +315,9 @@ static int start_pricing(Pricing *pricing, const Problem *problem, const Order *
   if (!start_point(problem, order, &pricing->point, arena)) return 0;
   for (int64_t p = 0; p < points; p++) {
     move_point(problem, order, p, &pricing->point);
-    int64_t live = live_bytes(problem, order, &pricing->point);
-    pricing->around[p].live_bytes = (double)live;
-    pricing->live[p] = (double)live;
+    double live = known_live ? known_live[p] : (double)live_bytes(problem, order, &pricing->point);
+    pricing->around[p].live_bytes = live;
+    pricing->live[p] = live;
     pricing->blocks[p] = pricing->point.blocks;
     hold(problem, order, &pricing->point, by_tensor, &pricing->around[p]);
   }
@@ -327,7 +328,7 @@ static int start_pricing(Pricing *pricing, const Problem *problem, const Order *
 static int best_of(const Problem *problem, const Order *order, Candidate *best, Arena *arena) {
   Pricing *pricing = taken(arena, sizeof(Pricing));
   uint64_t tried[66];
-  if (!pricing || !start_pricing(pricing, problem, order, arena)) return 0;
+  if (!pricing || !start_pricing(pricing, problem, order, 0, arena)) return 0;
   int priced = price_options(pricing, arena);
   if (priced <= 0) return priced;
   if (!find_residents(pricing, arena)) return 0;
@@ -345,5 +346,17 @@ static int best_of(const Problem *problem, const Order *order, Candidate *best, 
     }
     if (best->cores_s <= lowest * problem->equal_within) break;
   }
+  return 1;
+}
+
+// What the operators cost (seconds on the cores) at every point if intermediates took so much and nothing stayed of other
+// operators. As `best_of`.
+static int prices_at_best(const Problem *problem, const Order *order, const double *live, double **prices, Arena *arena) {
+  Pricing *pricing = taken(arena, sizeof(Pricing));
+  if (!pricing || !start_pricing(pricing, problem, order, live, arena)) return 0;
+  int priced = price_options(pricing, arena);
+  if (priced <= 0) return priced;
+  choose(pricing, 0, 1);
+  *prices = pricing->cores_s;
   return 1;
 }

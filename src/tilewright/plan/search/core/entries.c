@@ -7,28 +7,45 @@ typedef struct {
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static int start_search(Search *search, const Data *problem_data, const Data *order_data, int64_t count, Arena *arena) {
+static int start_candidate(const Problem *problem, Candidate *one, Arena *arena) {
+  one->orders = taken(arena, problem->operator_count * (int64_t)sizeof(int64_t));
+  one->tiles = taken(arena, problem->operator_count * (int64_t)sizeof(int64_t));
+  return one->orders && one->tiles;
+}
+
+// An order with fused groups below the order of a number, and the tiles of all its loops.
+static int start_tree(Search *search, Reader *from, Order *into, Arena *arena) {
+  const Order *above = &search->orders[integer(from)];
+  FusedGroups *fused = read_groups(from, arena);
+  if (!fused || !with_groups(search->problem, above, fused, into, arena)) return 0;
+  for (int64_t d = 0; d < into->dim_count; d++) {
+    into->picked[d] = integer(from);
+    into->picks[d] = integers(from, into->picked[d]);
+  }
+  return 1;
+}
+
+static int start_search(
+    Search *search, const Data *problem_data, const Data *order_data, int64_t count, int64_t trees, Arena *arena) {
   Problem *problem = taken(arena, sizeof(Problem));
   Reader reader = {problem_data->integers, problem_data->reals}, of_orders = {order_data->integers, order_data->reals};
   if (!problem || !read_problem(&reader, problem_data->figures, problem, arena)) return 0;
-  int64_t operators = problem->operator_count;
-  *search = (Search){.problem = problem, .count = count};
-  search->orders = taken(arena, count * (int64_t)sizeof(Order));
-  search->bounds = taken(arena, count * (int64_t)sizeof(Bound));
-  search->found = taken(arena, count * (int64_t)sizeof(Candidate));
-  search->is_found = taken(arena, count);
+  int64_t operators = problem->operator_count, all = count + trees;
+  *search = (Search){.problem = problem, .count = all};
+  search->orders = taken(arena, all * (int64_t)sizeof(Order));
+  search->bounds = taken(arena, all * (int64_t)sizeof(Bound));
+  search->found = taken(arena, all * (int64_t)sizeof(Candidate));
+  search->is_found = taken(arena, all);
   search->bounding = (Bounds){problem, taken(arena, operators * (int64_t)sizeof(Least *)), 1.0, arena};
   if (!search->orders || !search->bounds || !search->found || !search->is_found || !search->bounding.known) return 0;
   for (int64_t o = 0; o < operators; o++) search->bounding.known[o] = 0;
-  for (int64_t n = 0; n < count; n++) {
-    Candidate *one = &search->found[n];
-    read_order(&of_orders, &search->orders[n]);
-    int started = start_order(problem, &search->sets, &search->orders[n], arena);
+  for (int64_t n = 0; n < all; n++) {
+    Order *order = &search->orders[n];
+    int started = n < count ? start_order(problem, &of_orders, &search->sets, order, arena)
+                            : start_tree(search, &of_orders, order, arena);
     if (started <= 0) return started;
     search->is_found[n] = 0;
-    one->orders = taken(arena, operators * (int64_t)sizeof(int64_t));
-    one->tiles = taken(arena, operators * (int64_t)sizeof(int64_t));
-    if (!one->orders || !one->tiles) return 0;
+    if (!start_candidate(problem, &search->found[n], arena)) return 0;
   }
   return 1;
 }
@@ -90,7 +107,7 @@ EXPORTED int64_t tw_extents(const Data *problem_data, const Data *order_data, in
   Arena arena = {memory, memory + memory_bytes};
   Search *search = taken(&arena, sizeof(Search));
   if (!search) return 0;
-  int started = start_search(search, problem_data, order_data, count, &arena);
+  int started = start_search(search, problem_data, order_data, count, 0, &arena);
   if (started <= 0) return started;
   const Problem *problem = search->problem;
   int64_t most = 4 * problem->operator_count * MOST_READINGS, *heads = taken(&arena, most * 8), length = 0;
@@ -152,28 +169,75 @@ static int64_t *write_candidate(const Search *search, int64_t number, int64_t *i
   return into;
 }
 
-// The best candidate of every order that can still win, and what the first few others cost at least: whether it was found,
-// blocks, places of tiles; of what was found the place of every operator's inner tiles and the axes of its loops.
-EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
-                           const Data *tables, int64_t kept_bounds, int64_t *integers_found, double *reals_found) {
+static int bound_orders(Search *search, int64_t without_trees) {
+  int64_t most = 0;
+  for (int64_t n = 0; n < search->count; n++) {
+    if (n < without_trees) most = most_count(most, most_blocks(search->problem, &search->orders[n]));
+    if (!bound_order(&search->bounding, &search->orders[n], &search->point, -1, 0, &search->bounds[n])) return 0;
+  }
+  search->enough = least_count(search->problem->enough_blocks, most);
+  return 1;
+}
+
+// Searches the orders that keep all intermediates, or all of them.
+static int search_some(Search *search, int only_keeping) {
+  int64_t count = 0, *numbers = taken(search->bounding.arena, search->count * (int64_t)sizeof(int64_t));
+  if (!numbers) return 0;
+  for (int64_t n = 0; n < search->count; n++) {
+    if (!only_keeping || (search->orders[n].keeps_all && !search->orders[n].fused)) numbers[count++] = n;
+  }
+  return search_orders(search, numbers, count);
+}
+
+// For every order that keeps all intermediates the tiles with which fused groups below it may matter: by order whether there are
+// any, then their number and places along every dimension. `choices` has the choices of groups of each of these orders.
+EXPORTED int64_t tw_above_trees(const Data *problem_data, const Data *order_data, int64_t count, char *memory,
+                                int64_t memory_bytes, const Data *tables, const Data *choices, int64_t *found) {
   Arena arena = {memory, memory + memory_bytes};
   Search *search = taken(&arena, sizeof(Search));
   if (!search) return 0;
-  int64_t result = start_search(search, problem_data, order_data, count, &arena);
+  int result = start_search(search, problem_data, order_data, count, 0, &arena);
   if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
+  if (result > 0) result = bound_orders(search, count);
+  if (result > 0) result = search_some(search, 1);
   if (result <= 0) return result;
-  const Problem *problem = search->problem;
-  int64_t *numbers = taken(&arena, count * (int64_t)sizeof(int64_t)), most = 0;
-  if (!numbers) return 0;
+  int64_t next = 0;
+  for (int64_t n = 0; n < count; n++) next = search->is_found[n] ? n + 1 : next;
+  double limit = price_to_beat(search, next ? next : 1, 0);
   for (int64_t n = 0; n < count; n++) {
-    numbers[n] = n;
-    most = most_count(most, most_blocks(problem, &search->orders[n]));
-    if (!bound_order(&search->bounding, &search->orders[n], &search->point, -1, 0, &search->bounds[n])) return 0;
+    Reader of_order = {choices->integers + choices->integers[n], 0};
+    Order order = search->orders[n];
+    if (!order.keeps_all || !choices->integers[n]) {
+      *found++ = 0;
+      continue;
+    }
+    result = restrict_above_trees(search, &order, limit, &of_order);
+    if (result <= 0) return result;
+    *found++ = result == 1;
+    for (int64_t d = 0; result == 1 && d < order.dim_count; d++) {
+      *found++ = order.picked[d];
+      for (int64_t i = 0; i < order.picked[d]; i++) *found++ = choice(&order, d, i);
+    }
   }
-  search->enough = least_count(problem->enough_blocks, most);
-  result = search_orders(search, numbers, count);
+  return 1;
+}
+
+// The best candidate of every order that can still win, and what the first few others cost at least: whether it was found,
+// blocks, places of tiles; of what was found the place of every operator's inner tiles and the axes of its loops. Behind the
+// orders of outer loops stand some with fused groups below them.
+EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
+                           const Data *tables, int64_t trees, int64_t keeping_first, int64_t kept_bounds,
+                           int64_t *integers_found, double *reals_found) {
+  Arena arena = {memory, memory + memory_bytes};
+  Search *search = taken(&arena, sizeof(Search));
+  if (!search) return 0;
+  int result = start_search(search, problem_data, order_data, count, trees, &arena);
+  if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
+  if (result > 0) result = bound_orders(search, count);
+  if (result > 0 && keeping_first) result = search_some(search, 1);
+  if (result > 0) result = search_some(search, 0);
   if (result <= 0) return result;
-  for (int64_t n = 0; n < count; n++) {
+  for (int64_t n = 0; n < search->count; n++) {
     char *free_from = arena.next;
     if (!search->is_found[n] && kept_bounds-- <= 0) {
       *integers_found++ = -1;
@@ -196,7 +260,7 @@ EXPORTED int64_t tw_least_times(const Data *problem_data, const Data *order_data
   Arena arena = {memory, memory + memory_bytes};
   Search *search = taken(&arena, sizeof(Search));
   if (!search) return 0;
-  int started = start_search(search, problem_data, order_data, count, &arena);
+  int started = start_search(search, problem_data, order_data, count, 0, &arena);
   if (started > 0) started = with_tables(search, (Problem *)search->problem, tables);
   if (started <= 0) return started;
   const Problem *problem = search->problem;

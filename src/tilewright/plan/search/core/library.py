@@ -15,7 +15,7 @@ from tilewright.plan.search.core.problem import BeyondLimits, Packed
 
 FILES = ("problem.c", "regions.c", "price.c", "orders.c", "options.c", "best.c", "search.c", "entries.c")
 """In the order in which one compiler reads them."""
-EXPORTED = ("tw_extents", "tw_search", "tw_least_times")
+EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times")
 LEAST_MEMORY = 1 << 25
 MOST_MEMORY = 1 << 33
 
@@ -67,7 +67,8 @@ def core() -> Core | None:
         pointer, count, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
         of_all = (pointer, pointer, count, pointer, count)
         loaded.tw_extents.argtypes = (*of_all, pointer)
-        loaded.tw_search.argtypes = (*of_all, pointer, count, pointer, pointer)
+        loaded.tw_above_trees.argtypes = (*of_all, pointer, pointer, pointer)
+        loaded.tw_search.argtypes = (*of_all, pointer, count, count, count, pointer, pointer)
         loaded.tw_least_times.argtypes = (*of_all, pointer, real, real, real, real, pointer)
         for name in EXPORTED:
             getattr(loaded, name).restype = count

@@ -126,16 +126,16 @@ static void start_block(const Problem *problem, const Order *order, int64_t numb
 static void resident_bytes(const Problem *problem, const Order *order, const Point *point, int64_t number, const View *view,
                            int64_t *outside, int64_t *inside) {
   const Operator *operator = &problem->operators[number];
-  int64_t group = group_of(order, number);
+  const FusedGroup *group = group_of(order, number);
   uint64_t every = problem->operator_count == 64 ? ~0ULL : (1ULL << problem->operator_count) - 1;
-  uint64_t mates = group < 0 ? 0 : order->group_members[group];
+  uint64_t mates = group ? group->members : 0;
   int has_others = (every & ~mates & ~(1ULL << number)) != 0, has_mates = (mates & ~(1ULL << number)) != 0;
   *outside = *inside = 0;
   for (int64_t k = 0; k < operator->operand_count; k++) {
     const Operand *operand = &operator->operands[k];
     const Member *member = &order->set->members[number];
     if (operand->is_intermediate) continue;
-    int64_t outer = order->outer_count, common = outer + (group < 0 ? 0 : order->group_lengths[group]);
+    int64_t outer = order->outer_count, common = outer + (group ? group->length : 0);
     if (has_others) *outside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, outer);
     if (has_mates) *inside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, common);
   }
@@ -254,7 +254,7 @@ static int same_tiles(const Problem *problem, int64_t left, int64_t right) {
 static int are_alike(const Problem *problem, const Order *order, int64_t first, int64_t second, const Choices *choices) {
   const Operator *one = &problem->operators[first], *other = &problem->operators[second];
   if (one->kind < 0 || one->kind != other->kind || order->set->members[first].region_count) return 0;
-  if (group_of(order, first) >= 0 || group_of(order, second) >= 0) return 0;
+  if (group_of(order, first) || group_of(order, second)) return 0;
   const InnerOrders *mine = &choices[first].orders, *others = &choices[second].orders;
   if (mine->count != others->count) return 0;
   for (int64_t place = 0; place < one->axis_count; place++) {

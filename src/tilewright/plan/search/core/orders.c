@@ -1,23 +1,44 @@
 // Orders of outer loops: what `plan/search/core/orders.py` writes of each, and what operators are like at a choice of tiles.
 
+// Operators that share loops inside the outer ones.
 typedef struct {
-  int64_t outer_count, dim_count, group_count, parallel_count, has_line_buffer;
+  uint64_t members;
+  int64_t length;
+  const int64_t *axes;
+} FusedGroup;
+
+typedef struct {
+  int64_t count;
+  FusedGroup groups[MOST_GROUPS];
+  uint64_t axes;
+  Places places;  // of intermediates
+} FusedGroups;
+
+typedef struct {
+  int64_t outer_count, dim_count, parallel_count, has_line_buffer, keeps_all;
   const int64_t *outer, *dims, *counts;
   uint64_t shared_axes, line_buffers;
-  uint64_t group_members[4];
-  int64_t group_lengths[4];
-  const int64_t *group_axes[4];
+  const FusedGroups *fused;  // 0 for none
+  const Places *places;
   LoopSet *set;
   int64_t picked[MOST_DIMENSIONS];  // how many tiles of every dimension are looked at, and which
   const int64_t *picks[MOST_DIMENSIONS];
 } Order;
 
-static void read_order(Reader *from, Order *into) {
-  into->outer_count = integer(from);
-  into->outer = integers(from, into->outer_count);
-  into->line_buffers = (uint64_t)integer(from);
-  into->has_line_buffer = into->line_buffers != 0;
-  into->group_count = 0;
+static FusedGroups *read_groups(Reader *from, Arena *arena) {
+  FusedGroups *found = taken(arena, sizeof(FusedGroups));
+  if (!found) return 0;
+  found->count = integer(from);
+  found->axes = 0;
+  for (int64_t g = 0; g < found->count; g++) {
+    FusedGroup *group = &found->groups[g];
+    group->members = (uint64_t)integer(from);
+    group->length = integer(from);
+    group->axes = integers(from, group->length);
+    for (int64_t i = 0; i < group->length; i++) found->axes |= 1ULL << group->axes[i];
+  }
+  read_places(from, &found->places);
+  return found;
 }
 
 // Whether the blocks along an axis are independent: `loop_views.is_parallel`.
@@ -32,27 +53,50 @@ static int is_parallel(const Problem *problem, const LoopSet *set, int64_t axis)
   return 1;
 }
 
-static int start_order(const Problem *problem, LoopSet **sets, Order *into, Arena *arena) {
-  LoopSet *set;
-  int found = loop_set(problem, sets, into->outer, into->outer_count, into->line_buffers, &set, arena);
-  if (found <= 0) return found;
+static void take_set(const Problem *problem, LoopSet *set, Order *into) {
   into->set = set;
   into->dim_count = set->dim_count;
   into->dims = set->dims;
   into->counts = set->counts;
-  into->shared_axes = set->axes;
+  into->shared_axes = 0;
+  into->places = into->fused ? &into->fused->places : &problem->places;
   for (int64_t d = 0; d < set->dim_count; d++) {
+    into->shared_axes |= 1ULL << set->dims[d];
     into->picked[d] = set->counts[d];
     into->picks[d] = 0;
   }
   int buffers = 0;  // a line buffer has its loop in order
+  into->keeps_all = 1;
   for (int64_t o = 0; o + 1 < problem->operator_count; o++) {
     int64_t written = problem->operators[o].written;
+    into->keeps_all &= has(set->kept, written);
     buffers |= has(set->line_buffers, written) && !has(set->kept, written);
   }
   int64_t free = into->outer_count - (into->outer_count && buffers), count = 0;
   while (count < free && is_parallel(problem, set, into->outer[count])) count++;
   into->parallel_count = count;
+}
+
+// An order of outer loops. 1 if all went well, 0 without memory, -1 if it is beyond the core's limits.
+static int start_order(const Problem *problem, Reader *from, LoopSet **sets, Order *into, Arena *arena) {
+  LoopSet *set;
+  into->outer_count = integer(from);
+  into->outer = integers(from, into->outer_count);
+  into->line_buffers = (uint64_t)integer(from);
+  into->has_line_buffer = into->line_buffers != 0;
+  into->fused = 0;
+  int found = loop_set(problem, sets, into->outer, into->outer_count, into->line_buffers, &set, arena);
+  if (found > 0) take_set(problem, set, into);
+  return found;
+}
+
+// An order with fused groups below it, all of whose intermediates are kept.
+static int with_groups(const Problem *problem, const Order *above, const FusedGroups *fused, Order *into, Arena *arena) {
+  *into = *above;
+  into->fused = fused;
+  LoopSet *set = new_set(problem, above->set->axes, fused->axes, arena);
+  if (!set || fill_set(problem, set, above->outer, above->outer_count, arena) <= 0) return 0;
+  take_set(problem, set, into);
   return 1;
 }
 
@@ -74,17 +118,17 @@ static int64_t point_count(const Order *order) {
   return count;
 }
 
-static int64_t group_of(const Order *order, int64_t operator) {
-  for (int64_t g = 0; g < order->group_count; g++) {
-    if (has(order->group_members[g], operator)) return g;
+static const FusedGroup *group_of(const Order *order, int64_t operator) {
+  for (int64_t g = 0; order->fused && g < order->fused->count; g++) {
+    if (has(order->fused->groups[g].members, operator)) return &order->fused->groups[g];
   }
-  return -1;
+  return 0;
 }
 
 // In how many of an operator's outermost loops another one stands as well.
 static int64_t shared_loops(const Order *order, int64_t operator) {
-  int64_t group = group_of(order, operator);
-  return order->outer_count + (group < 0 ? 0 : order->group_lengths[group]);
+  const FusedGroup *group = group_of(order, operator);
+  return order->outer_count + (group ? group->length : 0);
 }
 
 static int start_point(const Problem *problem, const Order *order, Point *point, Arena *arena) {
@@ -94,15 +138,16 @@ static int start_point(const Problem *problem, const Order *order, Point *point,
   for (int64_t o = 0; o < problem->operator_count; o++) {
     View *view = &point->views[o];
     const Member *member = &order->set->members[o];
-    int64_t group = group_of(order, o), below = group < 0 ? 0 : order->group_lengths[group], node = order->outer_count;
+    const FusedGroup *group = group_of(order, o);
+    int64_t below = group ? group->length : 0, node = order->outer_count;
     for (int64_t a = 0; a < problem->axis_count; a++) view->tiles[a] = view->sizes[a] = problem->sizes[a];
-    for (int64_t g = 0; g < group; g++) node += order->group_lengths[g];
+    for (int64_t g = 0; group && group != &order->fused->groups[g]; g++) node += order->fused->groups[g].length;
     for (int64_t i = 0; i < order->outer_count; i++) {
       view->loops[i].axis = member->loop_axes[order->outer[i]];
       view->loops[i].node = i;
     }
     for (int64_t i = 0; i < below; i++) {
-      view->loops[order->outer_count + i].axis = order->group_axes[group][i];
+      view->loops[order->outer_count + i].axis = group->axes[i];
       view->loops[order->outer_count + i].node = node + i;
     }
     view->loop_count = order->outer_count + below;
@@ -137,9 +182,9 @@ static void guard(const Problem *problem, const Guard *by, int64_t shared, View 
 static void move_view(const Problem *problem, const Order *order, int64_t number, uint64_t moved, Point *point) {
   View *view = &point->views[number];
   const Member *member = &order->set->members[number];
-  int64_t group = order->group_count ? group_of(order, number) : -1;
+  const FusedGroup *group = group_of(order, number);
   for (int64_t i = 0; i < view->loop_count; i++) {
-    int64_t axis = i < order->outer_count ? order->outer[i] : order->group_axes[group][i - order->outer_count];
+    int64_t axis = i < order->outer_count ? order->outer[i] : group->axes[i - order->outer_count];
     if (!has(moved, axis)) continue;
     view->loops[i].trips = point->trips[axis];
     view->tiles[axis] = point->tiles[axis];
@@ -183,8 +228,8 @@ static void move_point(const Problem *problem, const Order *order, int64_t numbe
 static int runs_alike(const Order *order, const Tensor *tensor, int64_t loops) {
   if (loops <= order->outer_count) return 1;
   uint64_t members = tensor->consumers | 1ULL << tensor->producer;
-  int64_t group = group_of(order, tensor->producer);
-  return group >= 0 && (members & ~order->group_members[group]) == 0;
+  const FusedGroup *group = group_of(order, tensor->producer);
+  return group && (members & ~group->members) == 0;
 }
 
 static void held_sizes(const Problem *problem, const Order *order, int64_t number, const Point *point, int64_t *held) {
@@ -265,8 +310,8 @@ static int64_t states_bytes(const Problem *problem, const Point *point) {
 
 static int64_t live_bytes(const Problem *problem, const Order *order, const Point *point) {
   int64_t total = 0;
-  for (int64_t p = 0; p < problem->place_count; p++) {
-    const Place *place = &problem->places[p];
+  for (int64_t p = 0; p < order->places->count; p++) {
+    const Place *place = &order->places->places[p];
     int64_t reused = 0;
     for (int64_t b = 0; b < place->count; b++) {
       int64_t size = buffer_bytes(problem, order, &place->buffers[b], point);

@@ -17,6 +17,7 @@ enum {
   MOST_REGIONS = 4,
   MOST_REGIONS_OF_CHAIN = 96,
   MOST_READINGS = 8,
+  MOST_GROUPS = 4,
   MOST_TABLE_AXES = 8,
   MOST_RESIDENT = 4
 };
@@ -75,9 +76,10 @@ static int64_t quotient_up(int64_t left, int64_t right) { return (left + right -
 static double least(double left, double right) { return left <= right || left != left ? left : right; }
 static double most(double left, double right) { return left >= right || left != left ? left : right; }
 
-// A dimension of an access in which several axes move: the distinct values of first * i + second * j.
+// A dimension of an access in which several axes move: a sum of factors and axes.
 typedef struct {
-  int64_t terms, factors[2], axes[2];
+  int64_t terms, factors[4], axes[4];
+  const int64_t *values;  // of an index that is not affine, by the tile of its only axis
 } Index;
 
 typedef struct {
@@ -165,7 +167,7 @@ typedef struct {
 
 // Intermediates that work in place, one after the other.
 typedef struct {
-  int64_t tensor_count, held_bytes, first_user;
+  int64_t tensor_count, held_bytes;
   const int64_t *tensors;
   uint64_t users, equal;
 } Buffer;
@@ -175,6 +177,11 @@ typedef struct {
   int64_t count;
   Buffer buffers[MOST_BUFFERS];
 } Place;
+
+typedef struct {
+  int64_t count;
+  Place places[MOST_PLACES];
+} Places;
 
 // Shares of the pairs of a row and a key that masks leave: by tiles of the rows' axes, the last of which are whole.
 typedef struct {
@@ -191,8 +198,7 @@ typedef struct {
   const int64_t *sizes, *is_symbolic;
   int64_t tile_counts[64], outer_counts[64];  // tiles of every axis, and how many of the first of them outer loops may have
   const int64_t *tiles[64];
-  int64_t place_count;
-  Place places[MOST_PLACES];
+  Places places;  // of all intermediates, without fused groups
   Guard guard;
   uint64_t batch;
   int64_t group_count;
@@ -219,6 +225,10 @@ static void read_footprint(Reader *from, Footprint *into) {
     for (int64_t i = 0; i < window->count; i++) {
       Index *index = &window->indices[i];
       index->terms = integer(from);
+      if (index->terms < 0) {
+        index->axes[0] = integer(from);
+        index->values = integers(from, integer(from));
+      }
       for (int64_t t = 0; t < index->terms; t++) {
         index->factors[t] = integer(from);
         index->axes[t] = integer(from);
@@ -266,9 +276,9 @@ static int read_readings(Reader *from, Operator *into, Arena *arena) {
   return 1;
 }
 
-static void read_places(Reader *from, Problem *into) {
-  into->place_count = integer(from);
-  for (int64_t p = 0; p < into->place_count; p++) {
+static void read_places(Reader *from, Places *into) {
+  into->count = integer(from);
+  for (int64_t p = 0; p < into->count; p++) {
     Place *place = &into->places[p];
     place->count = integer(from);
     for (int64_t b = 0; b < place->count; b++) {
@@ -277,7 +287,6 @@ static void read_places(Reader *from, Problem *into) {
       buffer->tensors = integers(from, buffer->tensor_count);
       buffer->held_bytes = integer(from);
       buffer->users = (uint64_t)integer(from);
-      buffer->first_user = integer(from);
       buffer->equal = (uint64_t)integer(from);
     }
   }
@@ -442,7 +451,7 @@ static int read_problem(Reader *from, const double *figures, Problem *into, Aren
     for (char *byte = (char *)operator; byte < (char *)(operator + 1); byte++) *byte = 0;
     if (!read_operator(from, operator, operands, arena)) return 0;
   }
-  read_places(from, into);
+  read_places(from, &into->places);
   if (integer(from)) read_guard(from, figures, &into->guard);
   return 1;
 }

@@ -37,7 +37,7 @@ from tilewright.plan.model.operands import packing_cost
 from tilewright.plan.model.operands.prefetch_gain import _is_followed, _near, _place
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.epilogues import uncut_axes
-from tilewright.plan.regions.footprint import Footprint
+from tilewright.plan.regions.footprint import Footprint, values_of_tiles
 from tilewright.plan.regions.live_ranges import buffers_in_turns, users_of
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masked_pairs import shares_of_pairs
@@ -132,6 +132,7 @@ class Numbers:
     def __init__(self, chain: Chain) -> None:
         self.axes = {axis: number for number, axis in enumerate(chain.extents)}
         self.tensors = {tensor.name: number for number, tensor in enumerate(chain.tensors)}
+        self.sizes = planned_sizes(chain)
         self.operators = {operator.name: number for number, operator in enumerate(chain.operators)}
         if len(self.axes) > MOST_AXES or len(self.operators) > MOST_OPERATORS or len(self.tensors) > MOST_AXES:
             raise BeyondLimits
@@ -157,7 +158,7 @@ def packed_problem(space: Space, numbers: Numbers) -> Packed:
         data.integers.append(len(context.operands[operator.name]))
         _pack_operator(data, context, operator, numbers, kinds.get(operator.name, -1))
         _pack_readings(data, context.chain, operator, numbers)
-    _pack_places(data, context.chain, numbers)
+    pack_places(data, context.chain, buffers_in_turns(context.chain), numbers)
     _pack_guard(data, space, numbers)
     return data.packed()
 
@@ -242,7 +243,7 @@ def _pack_operand(data: Data, operand: Operand, numbers: Numbers, guarded: str |
 
 
 def pack_footprint(data: Data, footprint: Footprint, numbers: Numbers) -> None:
-    """How elements follow from tiles. Raises `BeyondLimits` where three axes move along a dimension."""
+    """How elements follow from tiles. Raises `BeyondLimits` where more moves along a dimension than it has room for."""
     if len(footprint.windows) > MOST_WINDOWS or any(len(window.indices) > MOST_INDICES for window in footprint.windows):
         raise BeyondLimits
     data.counted([numbers.axes[axis] for axis in footprint.plain])
@@ -254,7 +255,12 @@ def pack_footprint(data: Data, footprint: Footprint, numbers: Numbers) -> None:
 
 
 def _pack_index(data: Data, index: Index, numbers: Numbers) -> None:
-    if not index.is_affine() or len(index.terms) > 2:
+    if not index.is_affine() and len(index.axes()) == 1:
+        (axis,) = index.axes()
+        data.integers += (-1, numbers.axes[axis])
+        data.counted(values_of_tiles(index, numbers.sizes[axis]))
+        return
+    if not index.is_affine() or len(index.terms) > MOST_TERMS:
         raise BeyondLimits
     data.integers.append(len(index.terms))
     for atom, factor in index.terms:
@@ -346,19 +352,17 @@ def _pack_readings(data: Data, chain: Chain, operator: Operator, numbers: Number
                 data.integers += (factor, numbers.axes[str(atom)])
 
 
-def _pack_places(data: Data, chain: Chain, numbers: Numbers) -> None:
-    """The buffers that intermediates share without partially fused groups: see `live_ranges`."""
-    places = buffers_in_turns(chain)
+def pack_places(data: Data, chain: Chain, places: Sequence[Sequence[tuple[str, ...]]], numbers: Numbers) -> None:
+    """The buffers that intermediates share: see `live_ranges`."""
     if len(places) > MOST_PLACES or any(len(groups) > MOST_BUFFERS for groups in places):
         raise BeyondLimits
     data.integers.append(len(places))
     for groups in places:
         data.integers.append(len(groups))
         for group in groups:
-            users = [numbers.operators[name] for name in users_of(chain, group)]
             data.counted([numbers.tensors[tensor] for tensor in group])
             data.integers.append(max(held_bytes(chain, tensor) for tensor in group))
-            data.integers += (sum(1 << user for user in users), users[0])
+            data.integers.append(sum(1 << numbers.operators[name] for name in users_of(chain, group)))
             data.integers.append(numbers.mask(frozenset.intersection(*(equal_axes(chain, tensor) for tensor in group))))
 
 

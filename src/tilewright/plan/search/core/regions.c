@@ -112,7 +112,7 @@ static Extent consumer_extent(const Problem *problem, const LoopSet *set, int64_
                     value_at(&known->high, dims, choices), 0, known->low_of_hull, known->end_of_hull, known->loops};
   }
   for (int64_t d = 0; d < dims; d++) {
-    if (set->dims[d] == axis) block = least_count(tile_of(problem, axis, choices[d]), size);
+    if (set->dims[d] == axis && has(set->axes, axis)) block = least_count(tile_of(problem, axis, choices[d]), size);
   }
   return (Extent){0, 0, block, 0, 0, size, set->axes & 1ULL << axis};
 }
@@ -338,38 +338,31 @@ static int fill_member(const Problem *problem, const LoopSet *set, int64_t numbe
   return 1;
 }
 
-// The set of an order's loops. 1 if it was found, 0 without memory, -1 if it is beyond the core's limits.
-static int loop_set(const Problem *problem, LoopSet **known, const int64_t *outer, int64_t outer_count, uint64_t line_buffers,
-                    LoopSet **found, Arena *arena) {
-  uint64_t axes = 0, kept = 0;
-  int64_t last = line_buffers ? outer[outer_count - 1] : -1;
-  for (int64_t i = 0; i < outer_count; i++) axes |= 1ULL << outer[i];
-  for (LoopSet *set = *known; set; set = set->next) {
-    if (set->axes == axes && set->line_buffers == line_buffers && set->last == last) {
-      *found = set;
-      return 1;
-    }
-  }
-  for (int64_t t = 0; t < problem->tensor_count; t++) {
-    if (problem->tensors[t].producer < 0 || !(axes & ~problem->tensors[t].equal)) kept |= 1ULL << t;
-  }
-  LoopSet *set = *found = taken(arena, sizeof(LoopSet));
+// A set of loops with the tiles that they may have; `inner` are axes of loops of fused groups.
+static LoopSet *new_set(const Problem *problem, uint64_t axes, uint64_t inner, Arena *arena) {
+  LoopSet *set = taken(arena, sizeof(LoopSet));
   if (!set) return 0;
-  *set = (LoopSet){.next = *known, .axes = axes, .line_buffers = line_buffers, .kept = kept, .last = last};
-  *known = set;
-  for (uint64_t left = axes; left; left &= left - 1) {
+  *set = (LoopSet){.axes = axes};
+  for (int64_t t = 0; t < problem->tensor_count; t++) {
+    if (problem->tensors[t].producer < 0 || !(axes & ~problem->tensors[t].equal)) set->kept |= 1ULL << t;
+  }
+  for (uint64_t left = axes | inner; left; left &= left - 1) {
     int64_t axis = __builtin_ctzll(left);
-    if (set->dim_count == MOST_DIMENSIONS) return -1;
-    set->counts[set->dim_count] = problem->outer_counts[axis];
+    if (set->dim_count == MOST_DIMENSIONS) return 0;
+    set->counts[set->dim_count] = has(inner, axis) ? problem->tile_counts[axis] : problem->outer_counts[axis];
     set->dims[set->dim_count++] = axis;
   }
   set->regions = taken(arena, MOST_REGIONS_OF_CHAIN * (int64_t)sizeof(Region));
   set->members = taken(arena, problem->operator_count * (int64_t)sizeof(Member));
-  if (!set->regions || !set->members) return 0;
+  return set->regions && set->members ? set : 0;
+}
+
+// Fills the regions of a set. 1 if all went well, 0 without memory, -1 if they are beyond the core's limits.
+static int fill_set(const Problem *problem, LoopSet *set, const int64_t *outer, int64_t outer_count, Arena *arena) {
   if (!find_regions(problem, set)) return -1;
   for (int64_t r = 0; r < set->region_count; r++) {
     Region *region = &set->regions[r];
-    int is_buffered = has(line_buffers, problem->operators[region->operator].written);
+    int is_buffered = has(set->line_buffers, problem->operators[region->operator].written);
     region->is_line_buffered = is_buffered && outer_count && has(region->moving, outer[outer_count - 1]);
     if (!fill_region(problem, set, region, outer, outer_count, arena)) return 0;
   }
@@ -379,6 +372,27 @@ static int loop_set(const Problem *problem, LoopSet **known, const int64_t *oute
     if (filled <= 0) return filled;
   }
   return 1;
+}
+
+// The set of an order's loops, which orders have in common. As `fill_set`.
+static int loop_set(const Problem *problem, LoopSet **known, const int64_t *outer, int64_t outer_count, uint64_t line_buffers,
+                    LoopSet **found, Arena *arena) {
+  uint64_t axes = 0;
+  int64_t last = line_buffers ? outer[outer_count - 1] : -1;
+  for (int64_t i = 0; i < outer_count; i++) axes |= 1ULL << outer[i];
+  for (LoopSet *set = *known; set; set = set->next) {
+    if (set->axes == axes && set->line_buffers == line_buffers && set->last == last) {
+      *found = set;
+      return 1;
+    }
+  }
+  LoopSet *set = *found = new_set(problem, axes, 0, arena);
+  if (!set) return 0;
+  set->next = *known;
+  set->line_buffers = line_buffers;
+  set->last = last;
+  *known = set;
+  return fill_set(problem, set, outer, outer_count, arena);
 }
 
 // The number of a region's extents among those that tables were made for: `Tables.pairs`, sorted; -1 if they are not there.

@@ -63,7 +63,7 @@ static const Least *least_figures(Bounds *bounds, const Order *order, int64_t nu
   const Operator *operator = &problem->operators[number];
   const Member *member = &order->set->members[number];
   uint64_t outer = order->shared_axes & operator->axes;
-  for (Least *one = bounds->known[number]; one && !order->group_count; one = one->next) {
+  for (Least *one = bounds->known[number]; one && !order->fused; one = one->next) {
     if (one->outer_axes == outer && one->region_axes == member->region_axes) return one;
   }
   Least *found = taken(bounds->arena, sizeof(Least));
@@ -89,7 +89,7 @@ static const Least *least_figures(Bounds *bounds, const Order *order, int64_t nu
     least_over_inner(problem, order, operator, member->region_axes, has_inner, choices, figures);
     for (int f = 0; f < 6; f++) found->figures[f][p] = figures[f];
   }
-  if (!order->group_count) bounds->known[number] = found;
+  if (!order->fused) bounds->known[number] = found;
   return found;
 }
 
@@ -270,52 +270,63 @@ static int64_t most_blocks(const Problem *problem, const Order *order) {
 }
 
 // Keeps those tiles of an order's axes that are part of any able point; 0 if there are none, -1 without memory.
-static int restrict_order(Search *search, Order *order, const bool_t *able, int64_t count) {
-  int64_t *picks[MOST_DIMENSIONS];
+static int restrict_order(Order *order, const bool_t *able, Arena *arena) {
+  int64_t *picks[MOST_DIMENSIONS], lengths[MOST_DIMENSIONS], count = point_count(order);
   int any = 0, all = 1;
   for (int64_t p = 0; p < count; p++) any |= able[p], all &= able[p];
   if (!any) return 0;
   if (all) return 1;
   for (int64_t d = 0; d < order->dim_count; d++) {
-    picks[d] = taken(search->bounding.arena, order->counts[d] * (int64_t)sizeof(int64_t));
+    picks[d] = taken(arena, order->picked[d] * (int64_t)sizeof(int64_t));
     if (!picks[d]) return -1;
     int64_t inside = 1, length = 0;
-    for (int64_t e = d + 1; e < order->dim_count; e++) inside *= order->counts[e];
-    for (int64_t n = 0; n < order->counts[d]; n++) {
+    for (int64_t e = d + 1; e < order->dim_count; e++) inside *= order->picked[e];
+    for (int64_t n = 0; n < order->picked[d]; n++) {
       int is_part = 0;
-      for (int64_t p = 0; p < count && !is_part; p++) is_part = able[p] && p / inside % order->counts[d] == n;
-      if (is_part) picks[d][length++] = n;
+      for (int64_t p = 0; p < count && !is_part; p++) is_part = able[p] && p / inside % order->picked[d] == n;
+      if (is_part) picks[d][length++] = choice(order, d, n);
     }
+    lengths[d] = length;
+  }
+  for (int64_t d = 0; d < order->dim_count; d++) {
     order->picks[d] = picks[d];
-    order->picked[d] = length;
+    order->picked[d] = lengths[d];
   }
   return 1;
 }
 
+// Keeps the tiles of points that cost no more than a limit and are no case of fewer loops; as `restrict_order`.
+static int restrict_to(Search *search, Order *order, const double *prices, const double *uses, double limit, double of_spills) {
+  const Problem *problem = search->problem;
+  int64_t count = point_count(order);
+  bool_t *able = taken(search->bounding.arena, count);
+  if (!able || !start_point(problem, order, &search->point, search->bounding.arena)) return -1;
+  for (int64_t p = 0; p < count; p++) {
+    int fits = !uses || uses[p] <= (double)problem->capacity_bytes || prices[p] <= of_spills;
+    able[p] = prices[p] <= limit && fits;
+    if (!able[p]) continue;
+    move_point(problem, order, p, &search->point);
+    able[p] = (bool_t)is_cut(problem, order, &search->point);
+  }
+  return restrict_order(order, able, search->bounding.arena);
+}
+
+// Whether an order can only have fewer blocks than the work is worth, beside what was found.
+static int has_few_blocks(const Search *search, const Order *order, double limit) {
+  const Problem *problem = search->problem;
+  int is_few = most_blocks(problem, order) < search->enough && problem->arithmetic_s > problem->least_parallel_s;
+  return is_few && limit < INFINITE;
+}
+
 // Searches one order of outer loops among the tiles that can still win. As `best_of`; 2 if none can.
 static int search_order(Search *search, int64_t number) {
-  const Problem *problem = search->problem;
   Order order = search->orders[number];
   const Bound *bound = &search->bounds[number];
-  int64_t count = point_count(&order);
-  double limit = price_to_beat(search, number, 0), limit_of_spills = price_to_beat(search, number, 1);
-  bool_t *able = taken(search->bounding.arena, count);
-  if (!able || !start_point(problem, &order, &search->point, search->bounding.arena)) return 0;
-  int any = 0;
-  for (int64_t p = 0; p < count; p++) {
-    int fits = bound->used[p] <= (double)problem->capacity_bytes || bound->price[p] <= limit_of_spills;
-    able[p] = bound->price[p] <= limit && fits;
-    any |= able[p];
-    if (!able[p]) continue;
-    move_point(problem, &order, p, &search->point);
-    able[p] = (bool_t)is_cut(problem, &order, &search->point);
-  }
-  int restricted = any ? restrict_order(search, &order, able, count) : 0;
+  double limit = price_to_beat(search, number, 0), of_spills = price_to_beat(search, number, 1);
+  int restricted = restrict_to(search, &order, bound->price, bound->used, limit, of_spills);
   if (restricted < 0) return 0;
-  if (!restricted) return 2;
-  int is_few = most_blocks(problem, &order) < search->enough && problem->arithmetic_s > problem->least_parallel_s;
-  if (is_few && limit < INFINITE) return 2;
-  return best_of(problem, &order, &search->found[number], search->bounding.arena);
+  if (!restricted || has_few_blocks(search, &order, limit)) return 2;
+  return best_of(search->problem, &order, &search->found[number], search->bounding.arena);
 }
 
 // Searches those of some orders that can still win, in the order of their bounds; those with line buffers last.
@@ -343,4 +354,50 @@ static int search_orders(Search *search, const int64_t *numbers, int64_t count) 
     if (found <= 0) return found;
     search->is_found[next] = found == 1;
   }
+}
+
+// The least that intermediates take if one of some choices of fused groups shares loops below an order, at every point.
+static double *least_live(Search *search, const Order *order, Reader *choices) {
+  const Problem *problem = search->problem;
+  Arena *arena = search->bounding.arena;
+  int64_t count = point_count(order), choice_count = integer(choices);
+  double *live = taken(arena, count * (int64_t)sizeof(double));
+  if (!live || !start_point(problem, order, &search->point, arena)) return 0;
+  for (int64_t p = 0; p < count; p++) {
+    move_point(problem, order, p, &search->point);
+    live[p] = (double)live_bytes(problem, order, &search->point);
+  }
+  for (int64_t c = 0; c < choice_count; c++) {
+    Order inside;
+    FusedGroups *fused = read_groups(choices, arena);
+    if (!fused || !with_groups(problem, order, fused, &inside, arena)) return 0;
+    for (int64_t d = 0; d < inside.dim_count; d++) {
+      int64_t above = dimension_of(order, inside.dims[d]);
+      inside.picked[d] = above < 0 ? 1 : order->picked[above];  // the smallest tile of loops below
+      inside.picks[d] = above < 0 ? 0 : order->picks[above];
+    }
+    if (!start_point(problem, &inside, &search->point, arena)) return 0;
+    for (int64_t p = 0; p < count; p++) {
+      move_point(problem, &inside, p, &search->point);
+      double size_bytes = (double)(live_bytes(problem, &inside, &search->point) - states_bytes(problem, &search->point));
+      live[p] = least(live[p], size_bytes);
+    }
+  }
+  return live;
+}
+
+// The tiles of an order with which fused groups below it may matter: `_Search.trees`. As `search_order`.
+static int restrict_above_trees(Search *search, Order *order, double limit, Reader *choices) {
+  Bound bound;
+  double *prices, *live;
+  if (!bound_order(&search->bounding, order, &search->point, 0, 0, &bound)) return 0;
+  int restricted = restrict_to(search, order, bound.price, 0, limit, 0);
+  if (restricted < 0) return 0;
+  if (!restricted || has_few_blocks(search, order, limit)) return 2;
+  live = least_live(search, order, choices);
+  if (!live) return 0;
+  int priced = prices_at_best(search->problem, order, live, &prices, search->bounding.arena);
+  if (priced <= 0) return priced;
+  restricted = restrict_to(search, order, prices, 0, limit, 0);
+  return restricted < 0 ? 0 : restricted ? 1 : 2;
 }

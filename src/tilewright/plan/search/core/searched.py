@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.model.threads import imbalance
-from tilewright.plan.schedule import planned_sizes
+from tilewright.plan.schedule import FusedGroup, planned_sizes
 from tilewright.plan.search.core import library
-from tilewright.plan.search.core.orders import Variant, packed_orders
-from tilewright.plan.search.core.problem import Extents, Numbers, Packed, packed_problem, packed_tables
+from tilewright.plan.search.core.orders import Tree, Variant, pack_tree, packed_choices, packed_orders
+from tilewright.plan.search.core.problem import Data, Extents, Numbers, Packed, packed_problem, packed_tables
+from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
 from tilewright.plan.space.schedule_space import Space
 
 
@@ -27,7 +28,7 @@ class CoreProblem:
     variants: tuple[Variant, ...]
     numbers: Numbers
     problem: Packed
-    orders: Packed
+    orders: Data
     tables: Packed
 
 
@@ -35,7 +36,8 @@ def core_problem(core: library.Core, space: Space, variants: tuple[Variant, ...]
     """Raises `BeyondLimits`."""
     numbers = Numbers(space.context.chain)
     problem, orders = packed_problem(space, numbers), packed_orders(variants, numbers)
-    extents = _extents(core, problem, orders, len(variants), numbers) if len(space.context.chain.operators) > 1 else {}
+    is_alone = len(space.context.chain.operators) == 1
+    extents = {} if is_alone else _extents(core, problem, orders.packed(), len(variants), numbers)
     return CoreProblem(space, variants, numbers, problem, orders, packed_tables(space, numbers, extents))
 
 
@@ -60,45 +62,84 @@ class Found:
     candidate: Candidate
 
 
-def _called(function: Callable[..., int], problem: CoreProblem, *arguments: Any) -> None:
-    data = [library.data_of(packed) for packed in (problem.problem, problem.orders, problem.tables)]
+def _called(function: Callable[..., int], problem: CoreProblem, orders: Packed, *arguments: Any) -> None:
+    data = [library.data_of(packed) for packed in (problem.problem, orders, problem.tables)]
     before = ctypes.byref(data[0]), ctypes.byref(data[1]), len(problem.variants)
     library.called(function, before, (ctypes.byref(data[2]), *arguments))
 
 
 def search(core: library.Core, problem: CoreProblem, kept_bounds: int) -> list[Found]:
     """The best candidate of every order that can compete, and what the first few others cost at least."""
-    operators = len(problem.numbers.operators)
-    integers = np.empty(sum(2 + len(loops) + 10 * operators for loops, _ in problem.variants), dtype=np.int64)
-    reals = np.empty(3 * len(problem.variants))
+    trees = tuple(_trees(core, problem)) if (groups := possible_fused_groups(problem.space)) else ()
+    orders = Data(list(problem.orders.integers))
+    chain, tiles = problem.space.context.chain, _all_tiles(problem.space)
+    for tree in trees:
+        pack_tree(orders, chain, tree, tiles, problem.numbers)
+    operators, count = len(problem.numbers.operators), len(problem.variants) + len(trees)
+    integers, reals = np.empty(count * (14 + 10 * operators), dtype=np.int64), np.empty(3 * count)
     addresses = (array.__array_interface__["data"][0] for array in (integers, reals))
-    _called(core.tw_search, problem, kept_bounds, *addresses)
-    return list(_decoded(problem, iter(integers.tolist()), iter(reals.tolist())))
+    _called(core.tw_search, problem, orders.packed(), len(trees), bool(groups), kept_bounds, *addresses)
+    return list(_decoded(problem, trees, iter(integers.tolist()), iter(reals.tolist())))
 
 
-def _decoded(problem: CoreProblem, numbers: Iterator[int], figures: Iterator[float]) -> Iterator[Found]:
-    for variant in problem.variants:
+def _all_tiles(space: Space) -> dict[str, tuple[int, ...]]:
+    return {axis: (1,) if axis in space.batch else tiles for axis, tiles in space.tiles.items()}
+
+
+def _trees(core: library.Core, problem: CoreProblem) -> Iterator[Tree]:
+    """Every order that keeps all intermediates with fused groups below it, where the memory that they save can matter."""
+    space, chain = problem.space, problem.space.context.chain
+    groups = possible_fused_groups(space)
+    free = [() if buffered else _free(groups, outer_loops) for outer_loops, buffered in problem.variants]
+    choices = [tuple(group_choices(some)) if some else () for some in free]
+    packed = packed_choices(chain, problem.variants, choices, problem.numbers)
+    lengths = (1 + sum(1 + len(space.outer_tiles(axis)) for axis in loops) for loops, _ in problem.variants)
+    found, data = np.empty(sum(lengths), dtype=np.int64), library.data_of(packed)
+    address = found.__array_interface__["data"][0]
+    _called(core.tw_above_trees, problem, problem.orders.packed(), ctypes.byref(data), address)
+    numbers = iter(found.tolist())
+    for order, (outer_loops, _) in enumerate(problem.variants):
+        if not next(numbers):
+            continue
+        axes = [axis for axis in problem.numbers.axes if axis in outer_loops]
+        places = {axis: [next(numbers) for _ in range(next(numbers))] for axis in axes}
+        able = executable_fused_groups(space, outer_loops, free[order])
+        above = {axis: tuple(space.outer_tiles(axis)[place] for place in some) for axis, some in places.items()}
+        for below in group_choices(able) if able else ():
+            yield Tree(order, outer_loops, tree_choices(space, above, below), below)
+
+
+def _free(groups: tuple[FusedGroup, ...], outer_loops: tuple[str, ...]) -> tuple[FusedGroup, ...]:
+    return tuple(group for group in groups if not set(group.axes) & set(outer_loops))
+
+
+def _decoded(problem: CoreProblem, trees: Sequence[Tree], numbers: Iterator[int], figures: Iterator[float]) -> Iterator[Found]:
+    orders = [Tree(number, outer_loops, {}, ()) for number, (outer_loops, _) in enumerate(problem.variants)]
+    for order in (*orders, *trees):
         is_found = next(numbers)
         if is_found >= 0:
-            yield Found(bool(is_found), _candidate(problem, variant, bool(is_found), numbers, figures))
+            yield Found(bool(is_found), _candidate(problem, order, bool(is_found), numbers, figures))
 
 
 def _candidate(
-    problem: CoreProblem, variant: Variant, is_found: bool, numbers: Iterator[int], figures: Iterator[float]
+    problem: CoreProblem, order: Tree, is_found: bool, numbers: Iterator[int], figures: Iterator[float]
 ) -> Candidate:
-    outer_loops, line_buffered = variant
+    outer_loops, line_buffered = order.outer_loops, problem.variants[order.order][1]
     context, space = problem.space.context, problem.space
-    axes, blocks = list(problem.numbers.axes), next(numbers)
-    tiles = {axis: space.outer_tiles(axis)[next(numbers)] for axis in axes if axis in outer_loops}
+    axes, blocks, inside = list(problem.numbers.axes), next(numbers), {axis for group in order.fused_groups for axis in group.axes}
+    of_axis = {axis: space.tiles[axis] if axis in inside else space.outer_tiles(axis) for axis in axes if axis in (*outer_loops, *inside)}
+    tiles = {axis: some[next(numbers)] for axis, some in of_axis.items()}
     inner = {operator: _inner_loops(space, axes, numbers) for operator in problem.numbers.operators} if is_found else {}
     seconds, cores_s, used = next(figures), next(figures), int(next(figures))
     cut = tuple(axis for axis in outer_loops if _cuts(space, axis, tiles[axis]))
+    own = (FusedGroup(group.operators, tuple(a for a in group.axes if _cuts(space, a, tiles[a]))) for group in order.fused_groups)
+    groups = tuple(group for group in own if group.axes)
     if not is_found:
         seconds = cores_s * context.machine.cores / imbalance(blocks, context.machine.cores)
-        return Candidate(cut, tiles, {}, {}, seconds, cores_s, used, blocks, True, line_buffered)
+        return Candidate(cut, tiles, {}, {}, seconds, cores_s, used, blocks, True, line_buffered, groups)
     orders = {name: tuple(axis for axis, tile in loops.items() if _cuts(space, axis, tile)) for name, loops in inner.items()}
     buffered = line_buffered if cut[-1:] == outer_loops[-1:] else ()
-    return Candidate(cut, tiles, orders, inner, seconds, cores_s, used, blocks, line_buffered=buffered)
+    return Candidate(cut, tiles, orders, inner, seconds, cores_s, used, blocks, False, buffered, groups)
 
 
 def _inner_loops(space: Space, axes: list[str], numbers: Iterator[int]) -> dict[str, int]:
@@ -121,5 +162,5 @@ def least_times(
 ) -> tuple[float, float] | None:
     """See `exact_search.least_times_above`."""
     found = np.empty(3)
-    _called(core.tw_least_times, problem, shown, gain_s, call_s, limit_s, found.__array_interface__["data"][0])
+    _called(core.tw_least_times, problem, problem.orders.packed(), shown, gain_s, call_s, limit_s, found.__array_interface__["data"][0])
     return (float(found[0]), float(found[1])) if found[2] else None
