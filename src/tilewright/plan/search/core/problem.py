@@ -379,7 +379,7 @@ def _pack_guard(data: Data, space: Space, numbers: Numbers) -> None:
     data.counted([numbers.axes[axis] for axis in tiles])
     data.integers += map(len, tiles.values())
     for some in tiles.values():
-        data.counted(some)
+        data.integers += some
     grid = broadcast(tuple(tiles), tiles)
     align, step = key_alignment(context, key_mask)
     for figure in shares_of_pairs(context.chain, align, step, *grid.values()):

@@ -1,0 +1,90 @@
+"""Searches by the compiled core beside those by the Python formulas: every candidate equal to the last bit.
+
+    python -m tests.oracles.searches cascadelake-6240 zen5           # all graphs of `tests/replay`, for some machines
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.replay.planning import SUBJECTS, graphs_of
+from tests.replay.record import record
+from tilewright.plan import planner
+from tilewright.plan.model.pricing import Candidate
+from tilewright.plan.search import exact_search
+from tilewright.plan.search.core import library
+from tilewright.plan.search.core.problem import BeyondLimits
+from tilewright.plan.search.core.searched import core_problem
+from tilewright.plan.search.exact_search import PlanningProblem, search_problem
+from tilewright.runtime import search_core  # noqa: F401  # compiles the core
+
+
+def by_arrays(problem: PlanningProblem) -> tuple[Candidate, ...]:
+    """The candidates by the Python formulas."""
+    return exact_search.ranked_candidates(problem.context, exact_search.searched_by_arrays(problem))
+
+
+def verdict(problem: PlanningProblem, found: tuple[Candidate, ...]) -> str:
+    """What became of a search, in a word or two."""
+    if problem.in_core is None:
+        return "beyond the core's limits: " + _limit(problem)
+    return "equal" if by_arrays(problem) == found else "different"
+
+
+def _limit(problem: PlanningProblem) -> str:
+    """Where the core's limits are met."""
+    core = library.core()
+    try:
+        assert core is not None
+        core_problem(core, problem.space, problem.variants)
+    except BeyondLimits as limit:
+        frames = traceback.extract_tb(limit.__traceback__)
+        return f"{frames[-1].name}:{frames[-1].lineno}"
+    return ""
+
+
+@contextmanager
+def compared() -> Iterator[Counter[str]]:
+    """Inside, every search is made by both; how often each verdict was given."""
+    counts: Counter[str] = Counter()
+    known: set[object] = set()
+
+    def both(problem: PlanningProblem) -> tuple[Candidate, ...]:
+        found = search_problem(problem)
+        key = problem.context.chain, problem.context.machine.name, tuple(problem.context.kernels.values())
+        if key not in known:
+            known.add(key)
+            outcome = verdict(problem, found)
+            counts[outcome] += 1
+            if outcome != "equal":
+                print(outcome, *(operator.name for operator in problem.context.chain.operators), flush=True)
+        return found
+
+    before = planner.search_problem
+    planner.search_problem = both
+    try:
+        yield counts
+    finally:
+        planner.search_problem = before
+
+
+def main() -> None:
+    """Compare the searches of all graphs of the replay for some machines."""
+    for machine in sys.argv[1:]:
+        with compared() as counts:
+            for subject in SUBJECTS:
+                for name, planned in graphs_of(subject).items():
+                    before = counts.copy()
+                    planner.forget_plans()
+                    record(planned, machine)
+                    if wrong := counts - before - Counter({"equal": counts["equal"]}):
+                        print(subject, name, dict(wrong), flush=True)
+        print(machine, dict(counts), flush=True)
+
+
+if __name__ == "__main__":
+    main()
