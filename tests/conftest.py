@@ -29,8 +29,10 @@ from tests.support import samples  # noqa: E402
 from tests.support.targets import executable_features  # noqa: E402
 from tilewright.machine import Machine, fit_files  # noqa: E402
 from tilewright.plan.planner import forget_plans  # noqa: E402
+from tilewright.plan.search.core import library as core_library  # noqa: E402
 from tilewright.runtime import calibration, search_core  # noqa: E402
 
+core_library.use(search_core.opened)
 ALONE = "not sweep and not rest and not ci"
 """The choice of markers of pyproject.toml."""
 settings.register_profile(

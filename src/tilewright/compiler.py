@@ -53,6 +53,7 @@ from tilewright.machine import Machine
 from tilewright.plan.decisions.inlined_kernels import guessed, seconds_at_peak, with_inlined_kernels
 from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.memory import rare_collections
+from tilewright.plan.search.core import library as core_library
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
@@ -62,7 +63,7 @@ from tilewright.plan.whole_model.known_divisions import KnownDivisions, is_small
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
-from tilewright.runtime import artifacts, search_core  # noqa: F401  # the planner takes its core from it
+from tilewright.runtime import artifacts, search_core
 from tilewright.runtime.tuning import plans as tuned_plans
 
 REWRITES: tuple[Rewrite, ...] = (
@@ -132,6 +133,8 @@ _turn = threading.RLock()
 every thread that computes is one more to wait for when a call of a finished kernel wants that lock back."""
 
 _dump_numbers = count()
+
+core_library.use(search_core.opened)
 
 
 def _forget_turns() -> None:

@@ -1,6 +1,6 @@
 """Searches by the compiled core beside those by the Python formulas: every candidate equal to the last bit.
 
-    python -m tests.oracles.searches cascadelake-6240 zen5           # all graphs of `tests/replay`, for some machines
+python -m tests.oracles.searches cascadelake-6240 zen5           # all graphs of `tests/replay`, for some machines
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tilewright.plan.search.core import library
 from tilewright.plan.search.core.problem import BeyondLimits
 from tilewright.plan.search.core.searched import core_problem
 from tilewright.plan.search.exact_search import PlanningProblem, search_problem
-from tilewright.runtime import search_core  # noqa: F401  # compiles the core
+from tilewright.runtime import search_core
 
 
 def by_arrays(problem: PlanningProblem) -> tuple[Candidate, ...]:
@@ -74,6 +74,7 @@ def compared() -> Iterator[Counter[str]]:
 
 def main() -> None:
     """Compare the searches of all graphs of the replay for some machines."""
+    library.use(search_core.opened)
     for machine in sys.argv[1:]:
         with compared() as counts:
             for subject in SUBJECTS:

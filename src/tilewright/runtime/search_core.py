@@ -23,6 +23,3 @@ def opened() -> ctypes.CDLL | None:
     except (ToolchainError, CacheError) as problem:
         LOGGER.warning("planning goes on without its compiled core: %s", problem)
         return None
-
-
-library.use(opened)

@@ -280,7 +280,7 @@ def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
     if epilogue is None:
         return 0.0
     maps = (context.chain.operator(name) for name in epilogue.maps)
-    return sum(_points(context, operator) * _seconds_per_element(context, operator, [operator.body], 0) for operator in maps)
+    return sum(_points(context, operator) * seconds_per_element(context, operator, [operator.body], 0) for operator in maps)
 
 
 def vector_seconds(context: CostContext, view: OperatorView, block: Block, shared_count: int) -> Quantity:
@@ -295,8 +295,8 @@ def vector_seconds(context: CostContext, view: OperatorView, block: Block, share
     rows_of = weights_read(context.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
-        corrected = block.footprints.swept[-1] * _seconds_per_element(context, operator, (), 1)
-        return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(context, operator, rows_of)))
+        corrected = block.footprints.swept[-1] * seconds_per_element(context, operator, (), 1)
+        return functions_s + corrected * either(blocks > 1, blocks, int(divides_in_pass(context, operator, rows_of)))
     if not operator.is_row_reduction() or operator.reduction is None or window_taps(operator):
         return functions_s
     blocks = blocks_of_rows(operator, shared)
@@ -306,7 +306,7 @@ def vector_seconds(context: CostContext, view: OperatorView, block: Block, share
     if weights is None:
         return functions_s + rows * folding + later_passes_seconds(context, operator, 1, states)
     factors = [factor for _, factor in weights.factors if factor is not None]
-    taking = context.lanes(operator) * _seconds_per_element(context, operator, factors, 1 + len(weights.factors))
+    taking = context.lanes(operator) * seconds_per_element(context, operator, factors, 1 + len(weights.factors))
     shares_s = weight_seconds(context, operator)
     online = shares_s + rows * blocks * (taking + folding) + later_passes_seconds(context, operator, blocks, states - 1)
     divided_later = divided_by_readers(context.chain, operator.name)
@@ -315,7 +315,7 @@ def vector_seconds(context: CostContext, view: OperatorView, block: Block, share
     return either(blocks > 1, online, whole)
 
 
-def _divides_in_pass(context: CostContext, contraction: Operator, rows_of: Operator) -> bool:
+def divides_in_pass(context: CostContext, contraction: Operator, rows_of: Operator) -> bool:
     """Whether sums of weights of whole rows are divided in a pass of its own, and not at the end of micro tiles."""
     kernel = context.kernels.get(contraction.name)
     return divided_by_readers(context.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
@@ -334,14 +334,14 @@ def weight_seconds(context: CostContext, operator: Operator) -> Quantity:
     """The time in which a row-wise reduction makes undivided weights of all its points: a pass for every state."""
     assert operator.reduction is not None
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
-    return _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator) - 1)
+    return _points(context, operator) * seconds_per_element(context, operator, roots, passes(operator) - 1)
 
 
 def _points(context: CostContext, operator: Operator) -> Count:
     return product(context.sizes[axis.name] for axis in operator.axes)
 
 
-def _seconds_per_element(context: CostContext, operator: Operator, roots: Iterable[Scalar], over: int) -> float:
+def seconds_per_element(context: CostContext, operator: Operator, roots: Iterable[Scalar], over: int) -> float:
     """The time of the distinct functions of some expressions and of some passes, in the lanes of an operator."""
     cycles = context.coefficients.cycles_per_vector(roots, over)
     return context.vectors_per_element(operator) * cycles / context.machine.frequency_hz

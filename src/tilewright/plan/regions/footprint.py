@@ -146,7 +146,7 @@ def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
     each other: see `distinct_sums`), else a bound from above."""
     if not index.is_affine() and len(index.axes()) == 1:
         (name,) = index.axes()
-        (along,) = tabulated(("distinct values",), partial(_values_along, index), tiles[name])
+        along: Count = tabulated(("distinct values",), partial(_values_along, index), tiles[name])[0]
         return along
     if not index.is_affine():
         points = product(tiles[name] for name in sorted(index.axes()))

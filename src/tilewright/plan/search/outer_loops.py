@@ -257,7 +257,9 @@ class OuterLoops:
         """The candidate with the tiles at these places; `chosen` has of every operator the number of its order of inner loops and
         the place of their tiles."""
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        orders = {member.operator.name: self._inner_orders(member)[chosen[member.operator.name][0]] for member in self.view.operators}
+        orders = {
+            member.operator.name: self._inner_orders(member)[chosen[member.operator.name][0]] for member in self.view.operators
+        }
         inner_tiles = {name: self._inner_tiles(order, chosen[name][1]) for name, order in orders.items()}
         outer_loops = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
         return Candidate(

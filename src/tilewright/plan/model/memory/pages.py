@@ -29,7 +29,7 @@ def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, ti
     if operator.name not in context.kernels:
         return 0.0
     facts = context.contractions[operator.name]
-    if not _comes_from_memory(context, operator) and not _is_far(context, facts):
+    if not comes_from_memory(context, operator) and not is_far(context, facts):
         return 0.0
     _, _, depth = kernel_tile(context, operator, tiles)
     size_bytes = moved[context.cache_levels[-1].name][facts.left]
@@ -39,7 +39,7 @@ def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, ti
 
 def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:
     """The same of a target: few rows are followed across column panels, of more every panel begins anew."""
-    if not _comes_from_memory(context, operator):
+    if not comes_from_memory(context, operator):
         return 0.0
     kernel, facts = context.kernels[operator.name], context.contractions[operator.name]
     place = len(context.operands[operator.name]) - 1
@@ -50,7 +50,7 @@ def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, 
     return pages * context.coefficients.far_page_cycles / context.machine.frequency_hz
 
 
-def _is_far(context: CostContext, facts: Contraction) -> bool:
+def is_far(context: CostContext, facts: Contraction) -> bool:
     """Whether a left operand in a last cache costs what one in memory does: too large for it, and every row on pages of its own.
 
     Rows that share pages are foreseen: 5.6 MiB of Winograd's tiles in rows of 1856 bytes wait for a sixth of that.
@@ -59,7 +59,7 @@ def _is_far(context: CostContext, facts: Contraction) -> bool:
     return is_large and facts.left_row_stride * facts.left_bytes >= context.machine.page_bytes
 
 
-def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
+def comes_from_memory(context: CostContext, operator: Operator) -> bool:
     return operator.name in context.kernels and context.source_position == len(context.cache_levels)
 
 

@@ -67,12 +67,12 @@ def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     than the second level holds, page tables are walked.
     """
     rows, _, depth = kernel_tile(context, operator, tiles)
-    pages = depth * _page_share(context, operator)
+    pages = depth * page_share(context, operator)
     panels = calls / _calls_per_panel(context, operator, rows)
     coefficients, machine = context.coefficients, context.machine
-    again = either(pages + _pages_beside(context, operator) > machine.tlb_entries, pages, 0) * (calls - panels)
+    again = either(pages + pages_beside(context, operator) > machine.tlb_entries, pages, 0) * (calls - panels)
     lookup_cycles = either(pages > machine.second_tlb_entries, coefficients.far_page_cycles, coefficients.lookup_cycles)
-    first_cycles = coefficients.far_page_cycles if _no_cache_holds_right(context, operator) else coefficients.page_cycles
+    first_cycles = coefficients.far_page_cycles if no_cache_holds_right(context, operator) else coefficients.page_cycles
     return (pages * panels * first_cycles + again * lookup_cycles) / machine.frequency_hz
 
 
@@ -83,7 +83,7 @@ def least_packing_seconds(
     if not may_pack(context, operator) or may_pack_ahead(context, operator):
         return 0.0
     swept = block.swept[context.contractions[operator.name].right]
-    once = swept * _seconds_per_element(context, operator)
+    once = swept * copy_seconds_per_element(context, operator)
     return minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
 
 
@@ -100,7 +100,7 @@ def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorVi
     elements = places[-1][0]
     for copied, fits in reversed(places[:-1]):
         elements = either(fits, copied, elements)
-    return elements * _seconds_per_element(context, view.operator)
+    return elements * copy_seconds_per_element(context, view.operator)
 
 
 def pack_depth(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> int:
@@ -138,12 +138,12 @@ def _right(context: CostContext, operator: Operator) -> Operand:
     return context.operands[operator.name][context.contractions[operator.name].right]
 
 
-def _seconds_per_element(context: CostContext, operator: Operator) -> float:
+def copy_seconds_per_element(context: CostContext, operator: Operator) -> float:
     coefficients = context.coefficients
     contiguous = context.contractions[operator.name].has_unit_columns
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
     vectors = cycles * context.packed_bytes(operator.name) * 8 / context.machine.vector_bits / context.machine.frequency_hz
-    pages = _page_share(context, operator) / context.kernels[operator.name].columns if contiguous else 0.0
+    pages = page_share(context, operator) / context.kernels[operator.name].columns if contiguous else 0.0
     return vectors + pages * (context.coefficients.page_cycles / context.machine.frequency_hz)
 
 
@@ -157,7 +157,7 @@ def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Q
     return sum(number for number, _ in pieces(size, rows, step)) / blocks
 
 
-def _page_share(context: CostContext, operator: Operator) -> float:
+def page_share(context: CostContext, operator: Operator) -> float:
     """The share of the right operand's rows that lie on another page than the row before, beyond that of a packed panel."""
     facts = context.contractions[operator.name]
     apart = facts.right_bytes * facts.row_stride
@@ -165,14 +165,14 @@ def _page_share(context: CostContext, operator: Operator) -> float:
     return max(0.0, min(1.0, apart / context.machine.page_bytes) - packed / context.machine.page_bytes)
 
 
-def _pages_beside(context: CostContext, operator: Operator) -> float:
+def pages_beside(context: CostContext, operator: Operator) -> float:
     """Pages of a micro kernel's rows of the left operand and of the target."""
     facts, page_bytes = context.contractions[operator.name], context.machine.page_bytes
     strides = facts.left_bytes * facts.left_row_stride, facts.target_bytes * facts.target_row_stride
     return context.kernels[operator.name].rows * sum(min(1.0, apart / page_bytes) for apart in strides)
 
 
-def _no_cache_holds_right(context: CostContext, operator: Operator) -> bool:
+def no_cache_holds_right(context: CostContext, operator: Operator) -> bool:
     """Whether no cache holds the whole right operand from panel to panel."""
     right = _right(context, operator)
     size_bytes = context.contractions[operator.name].right_bytes * largest(right.footprint.elements(context.sizes))

@@ -47,7 +47,7 @@ def prefetch_seconds(
     _, _, depth = kernel_tile(context, operator, tiles)
     roles = [OperandRole(name) for name in kernel.prefetch]
     cost = calls * sum(_cycles_per_call(context, kernel, role, depth) for role in roles) / context.machine.frequency_hz
-    followed = packs_now(context, view, packed=packed) or _is_followed(context, view, kernel)
+    followed = packs_now(context, view, packed=packed) or is_followed(context, view, kernel)
     hiding = [role for role in roles if role is not OperandRole.RIGHT or not followed]
     hidden = sum(_hidden_seconds(context, operator, role, moved) for role in hiding)
     in_memory = context.source_position == len(context.cache_levels)
@@ -61,15 +61,15 @@ def stream_seconds(context: CostContext, view: OperatorView, moved: Moved, *, in
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
     kernel = context.kernels.get(view.operator.name)
-    if kernel is None or OperandRole.RIGHT in kernel.prefetch or _is_followed(context, view, kernel):
+    if kernel is None or OperandRole.RIGHT in kernel.prefetch or is_followed(context, view, kernel):
         return 0.0
     if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(context, view)):
         return 0.0
     moving = _moving_seconds(context, view.operator, OperandRole.RIGHT, moved, context.fusion_position)
-    return moving * context.coefficients.visible_stream * _near(context, view.operator, OperandRole.RIGHT)
+    return moving * context.coefficients.visible_stream * share_on_same_page(context, view.operator, OperandRole.RIGHT)
 
 
-def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) -> bool:
+def is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) -> bool:
     """Whether few rows pass over a right operand whose reads hardware prefetchers follow: prefetching as well only delays them.
 
     Panels packed ahead are read end to end; one row reads a few long rows in place side by side (docs/kernels.md, few rows).
@@ -97,19 +97,19 @@ def _hidden_seconds(context: CostContext, operator: Operator, operand: OperandRo
     served = len(context.cache_levels) - 1 if operand is not OperandRole.TARGET else context.fusion_position
     seconds = _moving_seconds(context, operator, operand, moved, served)
     hidden = context.coefficients.visible_traffic * context.coefficients.prefetch_hides
-    return seconds * hidden * _near(context, operator, operand)
+    return seconds * hidden * share_on_same_page(context, operator, operand)
 
 
 def _moving_seconds(context: CostContext, operator: Operator, operand: OperandRole, moved: Moved, served: int) -> Quantity:
     """The time of an operand's traffic into the caches from number `served` on."""
-    place = _place(context, operator, operand)
+    place = place_of(context, operator, operand)
     seconds: Quantity = 0.0
     for level, behind in list(pairwise(context.machine.levels))[max(served, 1) : context.source_position]:
         seconds = seconds + moved[level.name][place] / behind.bandwidth_bytes_per_s
     return seconds
 
 
-def _near(context: CostContext, operator: Operator, operand: OperandRole) -> float:
+def share_on_same_page(context: CostContext, operator: Operator, operand: OperandRole) -> float:
     """The share of an operand's rows that lie on the same page as the row before: prefetches of others gained nothing.
 
     Of the target, and of the columns of a right operand where the kernel reads those.
@@ -123,7 +123,7 @@ def _near(context: CostContext, operator: Operator, operand: OperandRole) -> flo
     return max(0.0, 1.0 - apart / context.machine.page_bytes)
 
 
-def _place(context: CostContext, operator: Operator, operand: OperandRole) -> int:
+def place_of(context: CostContext, operator: Operator, operand: OperandRole) -> int:
     """The number of an operand among `context.operands` of its operator."""
     if operand is OperandRole.TARGET:
         return len(context.operands[operator.name]) - 1

@@ -349,7 +349,7 @@ static double later_passes_seconds(
 static double vector_seconds(
     const Problem *problem, const Operator *operator, int64_t shared, const View *view, const Block *block) {
   double functions_s = block->functions_s;
-  if (operator->vector_mode == VECTOR_PLAIN) return functions_s;
+  if (operator->vector_mode == VECTOR_PLAIN || operator->vector_mode == VECTOR_STATES) return functions_s;
   int64_t blocks = 1;
   for (int64_t i = 0; i < shared; i++) {
     if (has(operator->reduced, view->loops[i].axis)) blocks *= view->loops[i].trips;

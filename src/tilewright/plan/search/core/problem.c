@@ -9,7 +9,7 @@ typedef unsigned char bool_t;
 
 enum {
   MOST_LOOPS = 32,
-  MOST_OPERANDS = 32,
+  MOST_OPERANDS = 64,
   MOST_LEVELS = 8,
   MOST_DIMENSIONS = 12,
   MOST_BUFFERS = 16,
@@ -128,7 +128,7 @@ typedef struct {
   const Way *ways;
 } Reading;
 
-enum { VECTOR_PLAIN, VECTOR_CORRECTED, VECTOR_ROWS, VECTOR_WEIGHTS };
+enum { VECTOR_PLAIN, VECTOR_CORRECTED, VECTOR_ROWS, VECTOR_WEIGHTS, VECTOR_STATES };
 
 typedef struct {
   uint64_t axes, uncut;

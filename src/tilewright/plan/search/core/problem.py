@@ -22,19 +22,18 @@ from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.decisions.split_reductions import split_axis
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost import (
-    _divides_in_pass,
-    _seconds_per_element,
     attained,
+    divides_in_pass,
     least_work,
     measure,
-    passes,
+    seconds_per_element,
 )
 from tilewright.plan.model.cost_context import CostContext, Operand
-from tilewright.plan.model.memory.pages import FOLLOWED_ROWS, _comes_from_memory, _is_far
-from tilewright.plan.model.memory.traffic import set_conflict
+from tilewright.plan.model.memory.pages import FOLLOWED_ROWS, comes_from_memory, is_far
+from tilewright.plan.model.memory.traffic import passes, set_conflict
 from tilewright.plan.model.needed_work import key_alignment, least_guarded_work
 from tilewright.plan.model.operands import packing_cost
-from tilewright.plan.model.operands.prefetch_gain import _is_followed, _near, _place
+from tilewright.plan.model.operands.prefetch_gain import is_followed, place_of, share_on_same_page
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.footprint import Footprint, values_of_tiles
@@ -51,7 +50,7 @@ from tilewright.plan.space.schedule_space import Space, broadcast
 
 MOST_AXES = 60
 MOST_OPERATORS = 60
-MOST_OPERANDS = 32
+MOST_OPERANDS = 64
 MOST_LEVELS = 8
 MOST_WINDOWS = 3
 MOST_INDICES = 4
@@ -183,7 +182,7 @@ def _pack_machine(data: Data, context: CostContext) -> None:
 
 def _pack_space(data: Data, space: Space, numbers: Numbers) -> None:
     chain = space.context.chain
-    data.integers += space.context.sizes.values()
+    data.integers += planned_sizes(chain).values()
     data.integers += [isinstance(extent, SymbolicExtent) for extent in chain.extents.values()]
     data.integers.append(numbers.mask(space.batch))
     for axis in chain.extents:
@@ -267,17 +266,16 @@ def _pack_index(data: Data, index: Index, numbers: Numbers) -> None:
         data.integers += (abs(factor), numbers.axes[str(atom)])
 
 
-PLAIN, CORRECTED, ROWS, WEIGHTS = range(4)
-"""What `vector_seconds` adds to the functions of an operator."""
+PLAIN, CORRECTED, ROWS, WEIGHTS, STATES = range(5)
+"""What `vector_seconds` adds to the functions of an operator; nothing where it has `STATES` only."""
 
 
 def _pack_vectors(data: Data, context: CostContext, operator: Operator, numbers: Numbers) -> None:
     chain, rows_of, name = context.chain, weights_read(context.chain, operator), operator.name
     is_reduction = operator.is_row_reduction() and operator.reduction is not None and not window_taps(operator)
     weights = softmax_weights(operator)
-    mode = CORRECTED if rows_of is not None else (WEIGHTS if weights else ROWS) if is_reduction else PLAIN
-    if mode == PLAIN and weights is not None:
-        raise BeyondLimits
+    plain = STATES if weights else PLAIN
+    mode = CORRECTED if rows_of is not None else (WEIGHTS if weights else ROWS) if is_reduction else plain
     data.integers.append(mode)
     if mode == PLAIN:
         return
@@ -285,14 +283,14 @@ def _pack_vectors(data: Data, context: CostContext, operator: Operator, numbers:
     states = len(operator.reduction.states) if operator.reduction is not None else 0
     data.integers.append(numbers.mask(axis.name for axis in reduced.reduction_axes()))
     data.integers.append(numbers.mask(row_axes(operator)))
-    data.integers.append(int(rows_of is not None and _divides_in_pass(context, operator, rows_of)))
+    data.integers.append(int(rows_of is not None and divides_in_pass(context, operator, rows_of)))
     data.integers += (states, divided_by_readers(chain, name) if weights else 0)
     data.integers.append(held_bytes(chain, operator.write.tensor) * (len(weights.factors) + 1) if weights else 0)
     factors = [factor for _, factor in weights.factors if factor is not None] if weights else []
-    taking = context.lanes(operator) * _seconds_per_element(context, operator, factors, 1 + len(weights.factors)) if weights else 0
+    taking = context.lanes(operator) * seconds_per_element(context, operator, factors, 1 + len(weights.factors)) if weights else 0
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)] if weights else []  # type: ignore[union-attr]
-    shares = _seconds_per_element(context, operator, roots, passes(operator) - 1) if weights else 0.0
-    data.reals.append(_seconds_per_element(context, operator, (), 1))
+    shares = seconds_per_element(context, operator, roots, passes(operator) - 1) if weights else 0.0
+    data.reals.append(seconds_per_element(context, operator, (), 1))
     data.reals.append(states * context.coefficients.row_cycles / context.machine.frequency_hz)
     levels = context.machine.levels
     element = max((operand.element_bytes for operand in context.operands[name]), default=0)
@@ -303,10 +301,10 @@ def _pack_contraction(data: Data, context: CostContext, operator: Operator, numb
     name, machine, cost = operator.name, context.machine, context.coefficients
     kernel, roles, facts = context.kernels[name], context.roles[name], context.contractions[name]
     read_once = packing_cost.operand_read_once(context, operator)
-    from_memory = _comes_from_memory(context, operator)
+    from_memory = comes_from_memory(context, operator)
     has_runs = read_once is not None and from_memory and not kernel.right_by_columns
     view = OperatorView(operator, (), {}, context.sizes)
-    is_followed = bool(kernel.prefetch) and _is_followed(context, view, kernel)
+    follows = bool(kernel.prefetch) and is_followed(context, view, kernel)
     data.integers.append(numbers.mask(uncut_axes(context.chain, operator)))
     data.integers += map(numbers.axis, (roles.row, roles.column, roles.depth))
     data.counted([numbers.axes[axis] for axis in roles.outer])
@@ -314,11 +312,11 @@ def _pack_contraction(data: Data, context: CostContext, operator: Operator, numb
     data.integers += (facts.left_bytes, facts.right_bytes, facts.target_bytes, facts.row_stride)
     may_pack, may_stay = packing_cost.may_pack(context, operator), packing_cost.may_stay(context, operator)
     data.integers += (may_pack, packing_cost.may_pack_ahead(context, operator), may_stay, has_runs)
-    data.integers += (from_memory or _is_far(context, facts), from_memory, is_followed)
+    data.integers += (from_memory or is_far(context, facts), from_memory, follows)
     data.reals.append(2 * attained(context, kernel) / kernel.attainable(machine))
-    data.reals.append(packing_cost._seconds_per_element(context, operator) if may_pack else 0.0)
-    data.reals += (packing_cost._page_share(context, operator), packing_cost._pages_beside(context, operator))
-    far = may_stay and packing_cost._no_cache_holds_right(context, operator)
+    data.reals.append(packing_cost.copy_seconds_per_element(context, operator) if may_pack else 0.0)
+    data.reals += (packing_cost.page_share(context, operator), packing_cost.pages_beside(context, operator))
+    far = may_stay and packing_cost.no_cache_holds_right(context, operator)
     data.reals.append(cost.far_page_cycles if far else cost.page_cycles)
     data.reals.append(facts.left_bytes * facts.left_row_stride / machine.page_bytes)
     data.reals.append(facts.target_bytes * facts.target_row_stride / machine.page_bytes)
@@ -328,9 +326,9 @@ def _pack_contraction(data: Data, context: CostContext, operator: Operator, numb
     types = dict(zip((OperandRole.LEFT, OperandRole.RIGHT, OperandRole.TARGET), kernel.element_types, strict=True))
     for role in map(OperandRole, kernel.prefetch):
         served = len(context.cache_levels) - 1 if role is not OperandRole.TARGET else context.fusion_position
-        data.integers += (list(OperandRole).index(role), _place(context, operator, role), max(served, 1))
+        data.integers += (list(OperandRole).index(role), place_of(context, operator, role), max(served, 1))
         cycles = dict(cost.prefetch_cycles_per_line)[role]
-        data.reals += (_near(context, operator, role), element_bytes(types[role]), cycles)
+        data.reals += (share_on_same_page(context, operator, role), element_bytes(types[role]), cycles)
 
 
 def _pack_readings(data: Data, chain: Chain, operator: Operator, numbers: Numbers) -> None:
@@ -422,7 +420,9 @@ def _own_tiles(space: Space, axis: str) -> tuple[int, ...]:
     return (1,) if axis in space.batch else space.tiles.get(axis, (planned_sizes(space.context.chain)[axis],))
 
 
-def _table_key(context: CostContext, operator: Operator, tiles: Mapping[str, tuple[int, ...]], extents: Mapping[str, Any]) -> Hashable:
+def _table_key(
+    context: CostContext, operator: Operator, tiles: Mapping[str, tuple[int, ...]], extents: Mapping[str, Any]
+) -> Hashable:
     """Equal for equal layers, whose figures are the same."""
     kind = context.kinds.get(operator.name)
     if kind is None or any(extents.values()):
@@ -439,7 +439,8 @@ def _figures(
     extents: Mapping[str, Sequence[tuple[int, int]]],
 ) -> tuple[Quantity, ...]:
     every = {axis: (*some, *(tile for tile, _ in extents[axis])) for axis, some in tiles.items()}
-    totals = {axis: (*(context.sizes[axis],) * len(tiles[axis]), *(total for _, total in extents[axis])) for axis in tiles}
+    sizes_of = planned_sizes(context.chain)
+    totals = {axis: (*(sizes_of[axis],) * len(tiles[axis]), *(total for _, total in extents[axis])) for axis in tiles}
     grid, walked = broadcast(tuple(every), every), broadcast(tuple(every), totals)
     sizes = {axis: walked[axis] if extents.get(axis) else size for axis, size in context.sizes.items()}
     box = {axis: np.minimum(grid[axis], sizes[axis]) if axis in grid else size for axis, size in sizes.items()}

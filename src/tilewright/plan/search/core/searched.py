@@ -121,13 +121,17 @@ def _decoded(problem: CoreProblem, trees: Sequence[Tree], numbers: Iterator[int]
             yield Found(bool(is_found), _candidate(problem, order, bool(is_found), numbers, figures))
 
 
-def _candidate(
-    problem: CoreProblem, order: Tree, is_found: bool, numbers: Iterator[int], figures: Iterator[float]
-) -> Candidate:
+def _candidate(problem: CoreProblem, order: Tree, is_found: bool, numbers: Iterator[int], figures: Iterator[float]) -> Candidate:
     outer_loops, line_buffered = order.outer_loops, problem.variants[order.order][1]
     context, space = problem.space.context, problem.space
-    axes, blocks, inside = list(problem.numbers.axes), next(numbers), {axis for group in order.fused_groups for axis in group.axes}
-    of_axis = {axis: space.tiles[axis] if axis in inside else space.outer_tiles(axis) for axis in axes if axis in (*outer_loops, *inside)}
+    axes, blocks, inside = (
+        list(problem.numbers.axes),
+        next(numbers),
+        {axis for group in order.fused_groups for axis in group.axes},
+    )
+    of_axis = {
+        axis: space.tiles[axis] if axis in inside else space.outer_tiles(axis) for axis in axes if axis in (*outer_loops, *inside)
+    }
     tiles = {axis: some[next(numbers)] for axis, some in of_axis.items()}
     inner = {operator: _inner_loops(space, axes, numbers) for operator in problem.numbers.operators} if is_found else {}
     seconds, cores_s, used = next(figures), next(figures), int(next(figures))
@@ -135,7 +139,7 @@ def _candidate(
     own = (FusedGroup(group.operators, tuple(a for a in group.axes if _cuts(space, a, tiles[a]))) for group in order.fused_groups)
     groups = tuple(group for group in own if group.axes)
     if not is_found:
-        seconds = cores_s * context.machine.cores / imbalance(blocks, context.machine.cores)
+        seconds = float(cores_s * context.machine.cores / imbalance(blocks, context.machine.cores))
         return Candidate(cut, tiles, {}, {}, seconds, cores_s, used, blocks, True, line_buffered, groups)
     orders = {name: tuple(axis for axis, tile in loops.items() if _cuts(space, axis, tile)) for name, loops in inner.items()}
     buffered = line_buffered if cut[-1:] == outer_loops[-1:] else ()
@@ -162,5 +166,14 @@ def least_times(
 ) -> tuple[float, float] | None:
     """See `exact_search.least_times_above`."""
     found = np.empty(3)
-    _called(core.tw_least_times, problem, problem.orders.packed(), shown, gain_s, call_s, limit_s, found.__array_interface__["data"][0])
+    _called(
+        core.tw_least_times,
+        problem,
+        problem.orders.packed(),
+        shown,
+        gain_s,
+        call_s,
+        limit_s,
+        found.__array_interface__["data"][0],
+    )
     return (float(found[0]), float(found[1])) if found[2] else None
