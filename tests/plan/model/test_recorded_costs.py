@@ -24,6 +24,7 @@ from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.needed_work import guarded_work
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
+from tilewright.plan.search import exact_search
 from tilewright.plan.search.outer_loops import OuterLoops
 
 PACKAGE = Path(tilewright.__file__).parent
@@ -78,7 +79,8 @@ def traced(graph: str) -> tuple[tuple[Searched, ...], tuple[OuterLoops, ...]]:
         orders.append(self)
         return price(self, around, view, block)
 
-    with mock.patch.object(OuterLoops, "_price", keeping):
+    by_arrays = mock.patch.object(exact_search, "found_by_core_or_arrays", exact_search.searched_by_arrays)
+    with by_arrays, mock.patch.object(OuterLoops, "_price", keeping):
         graphs_of(subject)[name](MACHINE)
     some = [one for one in kept if one.view.operator.name not in one.context.in_tiles]
     return tuple(some[:: -(-len(some) // 10)]), tuple(orders[:: -(-len(orders) // 5)])

@@ -171,15 +171,15 @@ def search_problem(problem: PlanningProblem) -> tuple[Candidate, ...]:
     context = problem.context
     if not problem.variants:
         raise no_price(context.chain, context.machine, "no order of loops can be executed, not even none")
-    return ranked_candidates(context, _found(problem))
+    return ranked_candidates(context, found_by_core_or_arrays(problem))
 
 
-def _found(problem: PlanningProblem) -> Sequence[Found]:
+def found_by_core_or_arrays(problem: PlanningProblem) -> Sequence[Found]:
     """What every order of outer loops gives: by the core, else by arrays."""
     core = library.core()
     if core is not None and problem.in_core is not None:
         with suppress(BeyondLimits):
-            return searched_by_core(core, problem.in_core, KEPT_BOUNDS)
+            return searched_by_core(core, problem.in_core, possible_fused_groups(problem.space), KEPT_BOUNDS)
     return searched_by_arrays(problem)
 
 

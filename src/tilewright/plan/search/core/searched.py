@@ -16,7 +16,7 @@ from tilewright.plan.schedule import FusedGroup, planned_sizes
 from tilewright.plan.search.core import library
 from tilewright.plan.search.core.orders import Tree, Variant, pack_tree, packed_choices, packed_orders
 from tilewright.plan.search.core.problem import Data, Extents, Numbers, Packed, packed_problem, packed_tables
-from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
+from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, tree_choices
 from tilewright.plan.space.schedule_space import Space
 
 
@@ -68,9 +68,12 @@ def _called(function: Callable[..., int], problem: CoreProblem, orders: Packed, 
     library.called(function, before, (ctypes.byref(data[2]), *arguments))
 
 
-def search(core: library.Core, problem: CoreProblem, kept_bounds: int) -> list[Found]:
-    """The best candidate of every order that can compete, and what the first few others cost at least."""
-    trees = tuple(_trees(core, problem)) if (groups := possible_fused_groups(problem.space)) else ()
+def search(core: library.Core, problem: CoreProblem, groups: tuple[FusedGroup, ...], kept_bounds: int) -> list[Found]:
+    """The best candidate of every order that can compete, and what the first few others cost at least.
+
+    `groups` are the fused groups that the axes of the chain allow.
+    """
+    trees = tuple(_trees(core, problem, groups)) if groups else ()
     orders = Data(list(problem.orders.integers))
     chain, tiles = problem.space.context.chain, _all_tiles(problem.space)
     for tree in trees:
@@ -86,10 +89,9 @@ def _all_tiles(space: Space) -> dict[str, tuple[int, ...]]:
     return {axis: (1,) if axis in space.batch else tiles for axis, tiles in space.tiles.items()}
 
 
-def _trees(core: library.Core, problem: CoreProblem) -> Iterator[Tree]:
+def _trees(core: library.Core, problem: CoreProblem, groups: tuple[FusedGroup, ...]) -> Iterator[Tree]:
     """Every order that keeps all intermediates with fused groups below it, where the memory that they save can matter."""
     space, chain = problem.space, problem.space.context.chain
-    groups = possible_fused_groups(space)
     free = [() if buffered else _free(groups, outer_loops) for outer_loops, buffered in problem.variants]
     choices = [tuple(group_choices(some)) if some else () for some in free]
     packed = packed_choices(chain, problem.variants, choices, problem.numbers)
