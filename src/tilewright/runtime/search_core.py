@@ -8,8 +8,8 @@ import platform
 
 from tilewright.errors import CacheError, ToolchainError
 from tilewright.plan.search.core import library
-from tilewright.runtime import native
 from tilewright.runtime.compilation import libraries
+from tilewright.runtime.native import building
 from tilewright.runtime.store import cache as kernel_cache
 
 LOGGER = logging.getLogger("tilewright.plan")
@@ -17,7 +17,7 @@ LOGGER = logging.getLogger("tilewright.plan")
 
 def opened() -> ctypes.CDLL | None:
     """The loaded core; None where it cannot be built: plans are then the same, and take longer."""
-    ours = native.artifact("tw_search", library.text(), platform.machine(), frozenset())
+    ours = building.artifact("tw_search", library.text(), platform.machine(), frozenset())
     try:
         return libraries.opened(ours, kernel_cache.default(), library.EXPORTED, ctypes.CDLL)[1]
     except (ToolchainError, CacheError) as problem:
