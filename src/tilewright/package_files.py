@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,10 +23,14 @@ def read_text(path: Path) -> str:
         return _archived(path)
 
 
-def modules(package: str) -> tuple[ModuleType, ...]:
-    """Every module below a package, imported, in the order of their names: what registers itself by being there."""
+def modules(package: str, without: Collection[str] = ()) -> tuple[ModuleType, ...]:
+    """Every module below a package, imported, in the order of their names: what registers itself by being there.
+
+    `without` are modules of the package itself that are left out.
+    """
+    left_out = {f"{package}.{name}" for name in without}
     found = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
-    return tuple(import_module(name) for name in sorted(module.name for module in found))
+    return tuple(import_module(name) for name in sorted({module.name for module in found} - left_out))
 
 
 def _archived(path: Path) -> str:
@@ -38,20 +42,18 @@ def _archived(path: Path) -> str:
     return content.decode()
 
 
-def statuses(package: Path = PACKAGE) -> Iterator[tuple[str, int, int]]:
-    """Names, sizes in bytes and times in ns of the files of the package's code; of its archive, if it is in one."""
+def contents(package: Path = PACKAGE) -> Iterator[tuple[str, bytes]]:
+    """Names, inside of the package, and contents of the files of its code; those of its archive, if it is in one."""
     if package.is_dir():
-        yield from _statuses_in(str(package))
+        yield from _contents_in(str(package), "")
     else:
-        archive = next(parent for parent in package.parents if parent.is_file())
-        status = archive.stat()
-        yield str(archive), status.st_size, status.st_mtime_ns
+        yield "", next(parent for parent in package.parents if parent.is_file()).read_bytes()
 
 
-def _statuses_in(directory: str) -> Iterator[tuple[str, int, int]]:
+def _contents_in(directory: str, inside: str) -> Iterator[tuple[str, bytes]]:
     for entry in os.scandir(directory):
         if entry.is_dir():
-            yield from _statuses_in(entry.path)
+            yield from _contents_in(entry.path, f"{inside}{entry.name}/")
         elif entry.name.endswith(SOURCE_SUFFIXES):
-            status = entry.stat()
-            yield entry.path, status.st_size, status.st_mtime_ns
+            with open(entry.path, "rb", buffering=0) as file:
+                yield f"{inside}{entry.name}", file.read()

@@ -93,6 +93,9 @@ class Settings:
         Path,
         "where compiled kernels and calibrations are kept",
     )
+    shared_cache_dir: Path | None = _knob(
+        None, "TILEWRIGHT_SHARED_CACHE_DIR", Path, "a cache that is only read, before the other one: of a container image, say"
+    )
     num_threads: int | None = _knob(
         None, "TILEWRIGHT_NUM_THREADS", _positive, "threads per call (default: the usable CPUs, by affinity and cgroup quota)"
     )
@@ -127,6 +130,11 @@ class Settings:
     calibrate: bool = _knob(
         True, "TILEWRIGHT_CALIBRATE", _boolean, "measure this CPU once (under 3 s); 0 plans with datasheet figures"
     )
+
+    @property
+    def cache_dirs(self) -> tuple[Path, ...]:
+        """Where results are looked for, in this order."""
+        return (self.cache_dir,) if self.shared_cache_dir is None else (self.shared_cache_dir, self.cache_dir)
 
 
 @dataclass(frozen=True, slots=True)

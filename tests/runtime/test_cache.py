@@ -305,7 +305,7 @@ def test_no_directory_for_temporary_files_is_an_error(tmp_path: Path, monkeypatc
 
     (tmp_path / "file").write_text("")
     kernel_cache.private_directory.cache_clear()
-    monkeypatch.setattr(kernel_cache.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
     with pytest.raises(CacheError, match="stored nowhere"):
         KernelCache(tmp_path / "file" / "cache").get_or_build(KEY, lambda: LIBRARY)
 
@@ -319,12 +319,42 @@ def test_directory_that_others_can_write_is_refused(cache: KernelCache, mode: in
     assert str(cache.directory) in str(caught.value)
 
 
-def test_directory_of_another_user_is_refused(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.get_or_build(KEY, lambda: LIBRARY)
+def run_as_another_user(monkeypatch: pytest.MonkeyPatch, root: int) -> str:
+    """This process seems to be another user's than its directories, and root another one; what refusals say."""
     user = os.geteuid()
+    monkeypatch.setattr(directories, "ROOT", root)
     monkeypatch.setattr(directories.os, "geteuid", lambda: user + 1)
-    with pytest.raises(CacheError, match=f"belongs to user {user}, this process runs as user {user + 1}"):
-        cache.get_or_build(KEY, never)
+    return f"belongs to user {user}, this process runs as user {user + 1}"
+
+
+def test_directory_of_another_user_is_refused(cache: KernelCache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cache.get_or_build(KEY, lambda: LIBRARY)
+    refusal = run_as_another_user(monkeypatch, root=-1)
+    for refused in (cache, KernelCache(tmp_path / "mine", shared=cache.directory)):
+        with pytest.raises(CacheError, match=refusal):
+            refused.get_or_build(KEY, never)
+
+
+def test_directory_of_root_serves_everybody(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = cache.get_or_build(KEY, lambda: LIBRARY)
+    run_as_another_user(monkeypatch, root=os.geteuid())
+    assert cache.get_or_build(KEY, never) == held
+
+
+def test_shared_directory_is_read_and_never_written(cache: KernelCache, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What it has is found before anything is made of the own directory; what is damaged there is built in that one."""
+    held = cache.get_or_build(KEY, lambda: LIBRARY)
+    both = KernelCache(tmp_path / "mine", shared=cache.directory)
+    assert both.get_or_build(KEY, never) == held
+    assert not both.directory.exists()
+    other = both.get_or_build("cd" * 32, lambda: LIBRARY)
+    assert other.parent == both.directory
+    held.write_bytes(held.read_bytes()[:-1])
+    before = held.stat()
+    assert both.get_or_build(KEY, lambda: LIBRARY).parent == both.directory
+    assert held.stat() == before
+    assert caplog.text == ""
+    assert KernelCache(tmp_path / "third", shared=tmp_path / "nowhere").library(KEY) is None
 
 
 def test_private_directory_goes_with_the_process(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -182,14 +183,14 @@ def test_a_silent_failure_is_described(script: Callable[[str, str], Path]) -> No
 
 
 def test_no_room_for_temporary_files_is_said(compiler: Toolchain, fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fresh.setattr(toolchain.tempfile, "tempdir", str(tmp_path / "gone"))
+    fresh.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(ToolchainError, match="a kernel cannot be compiled") as caught:
         compiler.compile(TEXT)
     assert "TMPDIR" in caught.value.hint
 
 
 def test_temporary_files_are_removed(compiler: Toolchain, fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fresh.setattr(toolchain.tempfile, "tempdir", str(tmp_path))
+    fresh.setattr(tempfile, "tempdir", str(tmp_path))
     before = set(tmp_path.iterdir())
     compiler.compile(TEXT, architecture=platform.machine())
     with pytest.raises(ToolchainError):
@@ -207,7 +208,11 @@ def test_probes_are_remembered_until_the_compiler_changes(fresh: pytest.MonkeyPa
     os.utime(path, (1, 1))
     look_again(fresh)
     assert toolchain.find() == first
-    assert calls() == 2 * once
+    assert calls() == once + 1, "asked for its version alone: what is the same elsewhere compiles nothing again"
+    path.write_text(f"{path.read_text()}# another script\n")
+    look_again(fresh, "elsewhere")
+    assert toolchain.find().name != first.name
+    assert calls() == 2 * once + 1
 
 
 def test_damaged_probes_are_ignored(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -240,9 +245,9 @@ def logged(fresh: pytest.MonkeyPatch, script: Callable[[str, str], Path]) -> tup
     return path, lambda: len(path.with_name("mycc.log").read_text().splitlines())
 
 
-def look_again(fresh: pytest.MonkeyPatch) -> None:
+def look_again(fresh: pytest.MonkeyPatch, place: str = "nowhere") -> None:
     """Let the next `find` read the disk: with another PATH it is another question."""
-    fresh.setenv("PATH", f"{os.environ['PATH']}:/nowhere")
+    fresh.setenv("PATH", f"{os.environ['PATH']}:/{place}")
 
 
 @X86

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 
 from tests.runtime.hand_written import dot
 from tilewright.errors import ToolchainError
+from tilewright.package_files import PACKAGE
 from tilewright.runtime import executable
 from tilewright.runtime.compilation import flags, libraries, toolchain
 from tilewright.runtime.store.cache import KernelCache
@@ -66,10 +68,10 @@ os.utime = os.rename = os.unlink = os.mkdir = refuse
 """
 
 
-def results(cache: Path, *, blocked: bool, script: str = "") -> list[str]:
+def results(cache: Path, *, blocked: bool, script: str = "", **variables: str) -> list[str]:
     """Digests of what a process computes with a cache; `blocked`, it has no PATH, no ziglang, and may start no process."""
     environment = {name: value for name, value in os.environ.items() if name not in ("TILEWRIGHT_CC", "TILEWRIGHT_DUMP_DIR")}
-    environment |= {"TILEWRIGHT_CACHE_DIR": str(cache), **({"PATH": ""} if blocked else {})}
+    environment |= {"TILEWRIGHT_CACHE_DIR": str(cache), **({"PATH": ""} if blocked else {}), **variables}
     command = [sys.executable, "-c", (BLOCKED if blocked else "") + script + USER]
     answer = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert answer.returncode == 0, answer.stderr
@@ -229,3 +231,16 @@ def test_a_read_only_cache_serves_without_a_compiler(filled: tuple[Path, list[st
     present = sorted(path.name for path in cache.iterdir())
     assert results(cache, blocked=True, script=READ_ONLY) == expected
     assert sorted(path.name for path in cache.iterdir()) == present
+
+
+def test_a_copy_of_the_cache_serves_a_copy_of_the_package(filled: tuple[Path, list[str]], tmp_path: Path) -> None:
+    """As in an image: at other places, made at another time, and read-only before a directory of which nothing is made."""
+    cache, expected = filled
+    image, packages = tmp_path / "image", tmp_path / "packages"
+    shutil.copytree(cache, image, copy_function=shutil.copyfile)
+    shutil.copytree(PACKAGE, packages / "tilewright", copy_function=shutil.copyfile)
+    present = {path: path.stat().st_mtime_ns for path in image.rglob("*")}
+    variables = {"TILEWRIGHT_SHARED_CACHE_DIR": str(image), "PYTHONPATH": str(packages)}
+    assert results(tmp_path / "mine", blocked=True, **variables) == expected
+    assert {path: path.stat().st_mtime_ns for path in image.rglob("*")} == present
+    assert not (tmp_path / "mine").exists()

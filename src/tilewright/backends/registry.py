@@ -16,6 +16,8 @@ from tilewright.package_files import modules
 AnyBackend: TypeAlias = Backend[Any]
 """Whatever its programs are: only the backend itself looks into them."""
 
+NO_BACKENDS = ("backend", "checked", "loading", "registry", "saving")
+"""Modules of this package that are not looked at."""
 _external: dict[str, AnyBackend] = {}
 
 
@@ -66,4 +68,4 @@ def for_machine(machine: Machine) -> AnyBackend:
 
 @cache
 def _own() -> tuple[AnyBackend, ...]:
-    return tuple(module.BACKEND for module in modules(__package__) if hasattr(module, "BACKEND"))
+    return tuple(module.BACKEND for module in modules(__package__, without=NO_BACKENDS) if hasattr(module, "BACKEND"))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,12 @@ class Calibration:
 def path_of(cache_dir: Path, fingerprint: Fingerprint) -> Path:
     """Where the calibration of such a CPU is kept."""
     return cache_dir / "calibration" / f"{fingerprint.key}.json"
+
+
+def find(directories: Iterable[Path], fingerprint: Fingerprint) -> Calibration | None:
+    """The calibration of such a CPU in the first of some cache directories that has one."""
+    found = (read(path_of(directory, fingerprint)) for directory in directories)
+    return next((calibration for calibration in found if calibration is not None), None)
 
 
 def read(path: Path) -> Calibration | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,10 +45,10 @@ class Detected:
     machine: Description
     fingerprint: Fingerprint
 
-    def rated(self, calibration: Calibration | None, cache_dir: Path) -> Description:
+    def rated(self, calibration: Calibration | None, cache_dirs: Sequence[Path]) -> Description:
         """The machine with measured rates, if there are any, and with the coefficients that were fitted on such a CPU."""
         machine = self.machine if calibration is None else calibration_store.merge(self.machine, calibration)
-        return replace(machine, fitted=fit_files.find(cache_dir, self.fingerprint, machine.vector_bits))
+        return replace(machine, fitted=fit_files.find(cache_dirs, self.fingerprint, machine.vector_bits))
 
 
 def detect(
@@ -64,8 +65,8 @@ def detect(
     """
     knobs = current() if configuration is None else configuration
     detected = inspect(root, architecture=architecture, cpus=cpus, max_isa=knobs.max_isa)
-    calibration = calibration_store.read(calibration_store.path_of(knobs.cache_dir, detected.fingerprint))
-    return detected.rated(calibration, knobs.cache_dir)
+    calibration = calibration_store.find(knobs.cache_dirs, detected.fingerprint)
+    return detected.rated(calibration, knobs.cache_dirs)
 
 
 def inspect(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,10 @@ def shipped_path(fingerprint: Fingerprint, vector_bits: int) -> Path:
     return DIRECTORY / ("-".join(word for word in known if word) + ".toml")
 
 
-def find(cache_dir: Path, fingerprint: Fingerprint, vector_bits: int) -> Fitted:
+def find(cache_dirs: Iterable[Path], fingerprint: Fingerprint, vector_bits: int) -> Fitted:
     """The coefficients fitted on such a CPU; empty where there are none: those of its family then count."""
-    return users(cache_dir, fingerprint) or shipped(fingerprint, vector_bits)
+    found = (users(directory, fingerprint) for directory in cache_dirs)
+    return next(filter(None, found), ()) or shipped(fingerprint, vector_bits)
 
 
 def users(cache_dir: Path, fingerprint: Fingerprint) -> Fitted:

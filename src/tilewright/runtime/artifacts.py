@@ -203,9 +203,12 @@ def _described(machine: Machine) -> str:
 
 @lru_cache(maxsize=1)
 def sources(package: Path = PACKAGE) -> str:
-    """A digest of names, sizes and times of the package's files: other code plans and generates otherwise."""
-    files = sorted(package_files.statuses(package))
-    return hashlib.sha256(repr(files).encode()).hexdigest()
+    """A digest of the package's files, wherever they lie: other code plans and generates otherwise."""
+    digest = hashlib.sha256()
+    for name, content in sorted(package_files.contents(package)):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def encode(artifact: Artifact) -> bytes:

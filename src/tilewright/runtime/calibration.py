@@ -149,10 +149,10 @@ def _write(path: Path, content: bytes) -> None:
 def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -> Machine:
     detected = detection.inspect(cpus=cpus, max_isa=knobs.max_isa)
     path = calibration_store.path_of(knobs.cache_dir, detected.fingerprint)
-    calibration = None if recalibrate else calibration_store.read(path)
+    calibration = None if recalibrate else calibration_store.find(knobs.cache_dirs, detected.fingerprint)
     if calibration is None and (knobs.calibrate or recalibrate):
         calibration = _measure_once(detected, path, recalibrate)
-    return Machine.of(detected.rated(calibration, knobs.cache_dir))
+    return Machine.of(detected.rated(calibration, knobs.cache_dirs))
 
 
 def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:

@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import logging
 import os
-import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -104,6 +103,8 @@ def opened(artifact: Artifact, cache: KernelCache, exported: Sequence[str], kind
 
 def _unusable(artifact: Artifact, toolchain: Toolchain, exported: Sequence[str], path: Path, problem: OSError) -> Exception:
     """The fault of the text, of the directory, or else of the compiler."""
+    import shlex
+
     text = artifact.source
     if not all(name in text for name in exported):
         return InternalError(f"generated code cannot be used: {problem}", dump=text)

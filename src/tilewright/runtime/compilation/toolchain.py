@@ -12,9 +12,6 @@ import importlib.util
 import json
 import os
 import platform
-import shlex
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,13 +23,13 @@ from tilewright.errors import ToolchainError
 from tilewright.graph import data_format
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import flags as flag_tables
-from tilewright.runtime.compilation.processes import Processes, TimeIsUp
 from tilewright.runtime.store.cache import KernelCache
-from tilewright.runtime.store.directories import check_private, write_atomically
+from tilewright.runtime.store.directories import check_private, check_trusted, write_atomically
 from tilewright.runtime.store.objects import Objects
 
 if TYPE_CHECKING:
     from tilewright.runtime.compilation.build import Compilation
+    from tilewright.runtime.compilation.processes import Processes
 
 CANDIDATES = ("cc", "gcc", "clang")
 PROBE_TEXT = '__attribute__((visibility("default"))) long tw_probe(long x) { return x + 1; }\n'
@@ -60,9 +57,14 @@ class Toolchain:
         chosen = flag_tables.for_features(self.family, architecture, features)
         return (*flag_tables.COMMON, *flag_tables.BY_FAMILY[self.family], *(flag for flag in chosen if flag not in self.rejected))
 
+    @property
+    def name(self) -> tuple[str, ...]:
+        """Its command and its version, wherever it lies: machines that share a cache have it elsewhere."""
+        return (os.path.basename(self.command[0]), *self.command[1:], self.family, self.version)
+
     def identity(self, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
-        """All that decides what it makes of a source: its command, its version, and every flag."""
-        return (*self.command, self.family, self.version, *self.flags(architecture, features))
+        """All that decides what it makes of a source: its name and every flag."""
+        return (*self.name, *self.flags(architecture, features))
 
     def objects(self, cache: KernelCache, architecture: str, features: frozenset[str]) -> Objects:
         """The objects that a cache has of it, for an architecture with these features."""
@@ -97,6 +99,8 @@ class Toolchain:
         from tilewright.runtime.compilation.build import Compilation  # libraries of the cache need none
 
         try:
+            import tempfile
+
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
                 yield Compilation(self.command, self.flags(architecture, features), Path(directory), objects)
         except OSError as failure:
@@ -177,11 +181,15 @@ def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
 def _candidates(path: str, chosen: str | None) -> list[tuple[str, tuple[str, ...] | None]]:
     """Each candidate's name and its command, None where it is not installed."""
     if chosen:
+        import shlex
+
         return [(chosen, _command(shlex.split(chosen), path))]
     return [*((name, _command([name], path)) for name in CANDIDATES), ("ziglang", _ziglang())]
 
 
 def _command(words: Sequence[str], path: str) -> tuple[str, ...] | None:
+    import shutil
+
     found = shutil.which(words[0], path=path) if words else None
     return (os.path.abspath(found), *words[1:]) if found else None
 
@@ -198,18 +206,20 @@ def _ziglang() -> tuple[str, ...] | None:
 def _probe(command: tuple[str, ...], chosen: str, cache_dir: Path) -> Toolchain | str:
     """The toolchain behind a command, or why it cannot be used."""
     identity = _identity(command)
-    for known in _read(cache_dir):
+    for known in remembered():
         if (known.chosen, known.identity) == (chosen, identity):
             return known.toolchain
     version = _version(command)
     if not version:
         return "does not answer --version"
     toolchain = Toolchain(command, _family(command, version), version)
-    try:
-        toolchain.compile(PROBE_TEXT, architecture=platform.machine())
-    except ToolchainError as problem:
-        return f"cannot compile a trivial file ({problem.why.splitlines()[0] if problem.why else problem.message})"
-    toolchain = Toolchain(command, toolchain.family, version, _rejected(toolchain))
+    same = next((known.toolchain for known in remembered() if known.toolchain.name == toolchain.name), None)
+    if same is None:
+        try:
+            toolchain.compile(PROBE_TEXT, architecture=platform.machine())
+        except ToolchainError as problem:
+            return f"cannot compile a trivial file ({problem.why.splitlines()[0] if problem.why else problem.message})"
+    toolchain = replace(toolchain, rejected=_rejected(toolchain) if same is None else same.rejected)
     _keep(cache_dir, Remembered(chosen, identity, toolchain))
     return toolchain
 
@@ -218,22 +228,42 @@ def _identity(command: tuple[str, ...]) -> str:
     """What changes when a compiler is replaced: its words, and the file behind each word that is one."""
     words: list[object] = [*command]
     for word in command:
-        found = shutil.which(word)
+        found = _file_of(word)
         if found:
             status = os.stat(found)
             words += [os.path.realpath(found), status.st_mtime_ns, status.st_size]
     return hashlib.sha256(json.dumps(words).encode()).hexdigest()
 
 
+def _file_of(word: str) -> str | None:
+    """The program that a word of a command is, if it is one."""
+    if os.path.isabs(word):
+        return word if os.path.exists(word) else None
+    import shutil
+
+    return shutil.which(word)
+
+
 def _version(command: tuple[str, ...]) -> str:
-    """The first line of `--version`; zig, which answers with its clang's, is asked for its own version, too."""
+    """The first line of `--version`, and of a script, which may do anything beside, a digest of its text.
+
+    Zig, which answers with its clang's, is asked for its own version, too.
+    """
     lines = _answer(*command, "--version")
     if lines and Path(command[0]).name == "zig":
         lines[0] += ", zig " + "".join(_answer(command[0], "version"))
-    return lines[0] if lines else ""
+    return lines[0] + _script(command[0]) if lines else ""
+
+
+def _script(path: str) -> str:
+    with open(path, "rb") as file:
+        is_script = file.read(2) == b"#!"
+        return f", script {hashlib.sha256(file.read()).hexdigest()[:16]}" if is_script else ""
 
 
 def _answer(*command: str) -> list[str]:
+    from tilewright.runtime.compilation.processes import Processes, TimeIsUp
+
     limit_s = min(ANSWER_LIMIT_S, settings.current().cc_timeout_s)
     try:
         answer = Processes().run(command, limit_s, os.environ)
@@ -267,14 +297,14 @@ def _accepts(toolchain: Toolchain, features: frozenset[str]) -> bool:
 
 
 def remembered() -> tuple[Remembered, ...]:
-    """The compilers that were found with this cache directory, the last one first."""
-    return _read(settings.current().cache_dir)
+    """The compilers that were found with these cache directories, the last one of each first."""
+    return tuple(known for directory in settings.current().cache_dirs for known in _read(directory))
 
 
 def _read(cache_dir: Path) -> tuple[Remembered, ...]:
     """Nothing where the file is missing, damaged or not ours."""
     try:
-        check_private(cache_dir)
+        check_trusted(cache_dir)
         return data_format.decode((cache_dir / PROBE_FILE).read_bytes(), tuple[Remembered, ...])
     except Exception:  # the file is an accelerator: no damage to it may reach the user
         return ()

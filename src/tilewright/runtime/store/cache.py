@@ -14,8 +14,6 @@ import hashlib
 import logging
 import math
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,7 +24,7 @@ from tilewright import settings
 from tilewright.errors import CacheError
 from tilewright.runtime.store import cache_size
 from tilewright.runtime.store.cache_size import SizeLimit, touch
-from tilewright.runtime.store.directories import TEMPORARY_SUFFIX, check_private, write_atomically
+from tilewright.runtime.store.directories import TEMPORARY_SUFFIX, check_private, check_trusted, write_atomically
 
 LOGGER = logging.getLogger("tilewright.cache")
 MAGIC = b"tilewright-sha256-2:"
@@ -54,6 +52,8 @@ class KernelCache:
     """
 
     directory: Path
+    shared: Path | None = None
+    """A directory that is looked into before, and never written to."""
     _unusable: bool = field(default=False, repr=False)
     _looked_s: float = field(default=-math.inf, repr=False)
     """When this process last looked for what killed writers left: it passes over all files."""
@@ -93,7 +93,9 @@ class KernelCache:
         return None if found is None else found[1]
 
     def _found(self, name: str) -> tuple[Path, bytes] | None:
-        """A file of the directory or, where that cannot be written, of this process: its path and its content."""
+        """A file of the shared directory, of the directory or, where that cannot be written, of this process, and its content."""
+        if self.shared is not None and (content := _shared(self.shared / name)) is not None:
+            return self.shared / name, content
         with self._fallback_on_failure(name):
             check_private(self.directory)
             content = _content(self.directory / name)
@@ -216,13 +218,14 @@ class KernelCache:
 
 def default() -> KernelCache:
     """The cache in `TILEWRIGHT_CACHE_DIR`, one object per directory."""
-    return at(settings.current().cache_dir)
+    knobs = settings.current()
+    return at(knobs.cache_dir, knobs.shared_cache_dir)
 
 
 @lru_cache(maxsize=16)
-def at(directory: Path) -> KernelCache:
-    """The cache in a directory."""
-    return KernelCache(directory)
+def at(directory: Path, shared: Path | None = None) -> KernelCache:
+    """The cache in a directory, behind one that is shared."""
+    return KernelCache(directory, shared)
 
 
 def without_trailer(content: bytes) -> bytes:
@@ -240,6 +243,17 @@ def trailer(name: str, content: bytes) -> bytes:
 def library_name(key: str) -> str:
     """The name of the file of a library."""
     return f"{key}.so"
+
+
+def _shared(path: Path) -> bytes | None:
+    """What precedes the trailer of a file that belongs to others; None where it is missing or damaged."""
+    try:
+        content = path.read_bytes()
+        check_trusted(path.parent)
+    except OSError:
+        return None
+    kept = content[:-TRAILER_BYTES]
+    return kept if content[-TRAILER_BYTES:] == trailer(path.name, kept) else None
 
 
 def _content(path: Path) -> bytes | None:
@@ -260,6 +274,8 @@ def _content(path: Path) -> bytes | None:
 @lru_cache(maxsize=2)
 def private_directory(process: int) -> Path:
     """A directory of this process alone, removed at its exit; a forked child gets its own."""
+    import tempfile
+
     directory = Path(tempfile.mkdtemp(prefix="tilewright-"))
     atexit.register(_remove, directory, process)
     return directory
@@ -267,4 +283,6 @@ def private_directory(process: int) -> Path:
 
 def _remove(directory: Path, process: int) -> None:
     if os.getpid() == process:
+        import shutil
+
         shutil.rmtree(directory, ignore_errors=True)

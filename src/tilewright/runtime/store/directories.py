@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -14,16 +13,23 @@ from tilewright.errors import CacheError
 TUNING_DATABASE = "tuning.sqlite"
 """In the cache directory: `runtime/tuning/database.py`."""
 TEMPORARY_SUFFIX = ".tmp"
+ROOT = 0
+"""The user whose files everybody trusts: of an image, or of an administrator."""
 
 
 def check_private(directory: Path) -> None:
-    """Create the directory (mode 0700) where it is missing; refuse one that another user owns or may write to.
+    """Create the directory (mode 0700) where it is missing; refuse one that another user, but for root, owns or may write to.
 
     Whoever writes there decides what this process executes. Raises `CacheError`, or `OSError` when it cannot be made.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    check_trusted(directory)
+
+
+def check_trusted(directory: Path) -> None:
+    """The same of a directory that exists. Raises `OSError` where it does not."""
     status = os.stat(directory)
-    if status.st_uid != os.geteuid():
+    if status.st_uid not in (os.geteuid(), ROOT):
         why = f"it belongs to user {status.st_uid}, this process runs as user {os.geteuid()}"
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         why = f"its mode {stat.S_IMODE(status.st_mode):04o} lets other users write to it"
@@ -42,7 +48,7 @@ def write_atomically(path: Path, content: bytes, check: Callable[[Path], None] =
 
     The disk is not waited for: readers find out by a checksum what a crash of the machine has cut off.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
