@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import gc
 import os
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -235,15 +233,3 @@ def test_a_child_of_a_fork_reads_them_too() -> None:
         os._exit(0 if (kernel(x) == expected).all() else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert (kernel(x) == expected).all()
-
-
-def test_a_saved_library_prepares_itself(tmp_path: Path) -> None:
-    executable = compiler.build(jit(two_layers).lower(random(29, 24)).model_plan, threads=1)
-    (tmp_path / "layers.so").write_bytes(executable.origin.content())
-    library = ctypes.CDLL(str(tmp_path / "layers.so"))
-    constants = W1, np.ascontiguousarray(W2.T)
-    for number, (constant, expected) in enumerate(zip(constants, executable.packed.arrays, strict=True)):
-        packed = np.zeros(library.tilewright_run_packed_bytes(number), np.uint8)
-        library.tilewright_run_prepare(number, ctypes.c_void_p(constant.ctypes.data), ctypes.c_void_p(packed.ctypes.data))
-        assert packed.tobytes() == expected.tobytes()
-    assert "tilewright_run_prepare" in executable.source

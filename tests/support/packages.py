@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,3 +74,32 @@ def behind_header(path: Path) -> bytes:
     """The sections of a package, with what is between them."""
     content = path.read_bytes()
     return content[aligned(PREAMBLE.size + PREAMBLE.unpack(content[: PREAMBLE.size])[4], PAGE_BYTES) :]
+
+
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values in JSON."""
+    yield path
+    if isinstance(value, (list, dict)):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from paths_in(part, (*path, key))
+
+
+def changed(value: Any, path: tuple[Any, ...], by: Any) -> Any:
+    """The same JSON with another value at a place."""
+    if not path:
+        return by
+    found = copy.copy(value)
+    found[path[0]] = changed(value[path[0]], path[1:], by)
+    return found
+
+
+WRONG: tuple[Any, ...] = (None, -1, 1 << 70, "", "x", [], {}, 1.5, True, [[]], {"x": 1})
+
+
+def forged_plans(content: bytes, count: int) -> Iterator[tuple[str, bytes]]:
+    """Packages whose plan has something else at one place, with what it is."""
+    whole, chance = parts(content), random.Random(0)
+    plan = whole.plan()
+    for path in chance.choices([*paths_in(plan)], k=count):
+        by = chance.choice(WRONG)
+        yield f"{path} of the plan is {by!r:.20}", joined(whole.with_plan(changed(plan, path, by)))

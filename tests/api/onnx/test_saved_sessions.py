@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -15,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
+from tests.support.packages import forged_plans, parts
 
 FLOAT, INT64, BOOL, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.STRING
 
@@ -99,6 +101,7 @@ for name in ("plan", "lower", "render", "leaves", "kernels", "compiler"):
 sys.modules["onnx"] = None
 import numpy as np
 import tilewright.onnx as ort
+from tests.support.packages import forged_plans, parts
 session = ort.InferenceSession(sys.argv[1])
 feeds = dict(np.load(sys.argv[2]))
 np.savez(sys.argv[3], *session.run(None, feeds))
@@ -168,10 +171,27 @@ def test_calls_that_report_infinities_are_computed_again(tmp_path: Path) -> None
     nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
     info = {"x": (FLOAT, [1, 64, 56, 56])}, {"y": (FLOAT, [1, 64, 56, 56])}
     session = session_of(nodes, *info, w=random(64, 64, 3, 3, seed=1))
-    assert "Winograd" in session.explain()
     x = random(1, 64, 56, 56)
     x[0, 3, 7, 9] = np.inf
     same(session, tmp_path / "checked.tw", {"x": random(1, 64, 56, 56)}, {"x": x})
+    plan = json.dumps(parts((tmp_path / "checked.tw").read_bytes()).plan())
+    assert plan.count("SavedKernel") == 2
+
+
+def test_forged_plans(tmp_path: Path) -> None:
+    session = session_of(STAGES, {"x": (FLOAT, ["rows", 4])}, {"y": (FLOAT, None)})
+    session.run(None, {"x": random(3, 4)})
+    session.save(tmp_path / "stages.tw")
+    count = 0
+    for what, content in forged_plans((tmp_path / "stages.tw").read_bytes(), 120):
+        (tmp_path / "forged.tw").write_bytes(content)
+        try:
+            ort.InferenceSession(tmp_path / "forged.tw")
+        except tw.InvalidModel:
+            count += 1
+        except Exception as problem:
+            raise AssertionError(what) from problem
+    assert count > 60
 
 
 def test_a_package_of_something_else(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.support.packages import Parts, behind_header, joined, parts, with_header
+from tests.support.packages import WRONG, Parts, behind_header, changed, forged_plans, joined, parts, paths_in, with_header
 from tilewright.runtime.packages.layout import PREAMBLE
 
 WEIGHTS = np.random.default_rng(0).standard_normal((24, 40), np.float32)
@@ -31,25 +31,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expected() -> Any:
     return tw.jit(lambda x: x @ WEIGHTS, threads=1)(X)
-
-
-def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of all values in JSON."""
-    yield path
-    if isinstance(value, (list, dict)):
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from paths_in(part, (*path, key))
-
-
-def changed(value: Any, path: tuple[Any, ...], by: Any) -> Any:
-    if not path:
-        return by
-    found = copy.copy(value)
-    found[path[0]] = changed(value[path[0]], path[1:], by)
-    return found
-
-
-WRONG: tuple[Any, ...] = (None, -1, 1 << 70, "", "x", [], {}, 1.5, True, [[]], {"x": 1})
 
 
 def forged(content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -70,10 +51,7 @@ def forged(content: bytes) -> Iterator[tuple[str, bytes]]:
         by = chance.choice(WRONG)
         text = json.dumps(changed(whole.header, path, by)).encode()
         yield f"{path} of the header is {by!r:.20}", with_header(text, content[4096:])
-    plan = whole.plan()
-    for path in chance.choices([*paths_in(plan)], k=70):
-        by = chance.choice(WRONG)
-        yield f"{path} of the plan is {by!r:.20}", joined(whole.with_plan(changed(plan, path, by)))
+    yield from forged_plans(content, 70)
     for number in range(len(whole.sections)):
         others = [*whole.sections]
         others[number], others[number - 1] = others[number - 1], others[number]

@@ -76,7 +76,7 @@ def test_four_processes_load_what_is_replaced_meanwhile(saved: Path) -> None:
     others = saved.with_name("thrice.tw"), saved.with_name("again.tw")
     save(others[0], 3.0)
     contents = [saved.read_bytes(), others[0].read_bytes()]
-    processes = [started(LOADS, saved, 40) for _ in range(4)]
+    processes = [started(LOADS, saved, 12) for _ in range(4)]
     number = 0
     while any(process.poll() is None for process in processes):
         number += 1

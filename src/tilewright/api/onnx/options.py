@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from enum import IntEnum
 from operator import index
 from typing import Any, ClassVar
@@ -64,6 +63,8 @@ class _Options:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a field. Raises `UnknownOption` (an AttributeError) and `ArgumentTypeError` (a TypeError)."""
         if name not in self._defaults and not name.startswith("_"):
+            from difflib import get_close_matches
+
             near = get_close_matches(name, self._defaults, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(self._defaults)}"
             raise UnknownOption(f"{type(self).__name__!r} object has no attribute {name!r}", hint=hint)

@@ -23,7 +23,6 @@ from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.model import Declared
-from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
 from tilewright.runtime.packages import reading
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
     from tilewright.api.onnx.saved_sessions import LoadedSubgraph, SavedSession
     from tilewright.api.onnx.steps import RemainingSubgraph
+    from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan
     from tilewright.runtime.packages.reading import Package
     from tilewright.runtime.packages.writing import PackageWriter
@@ -125,6 +125,8 @@ class InferenceSession:
             metadata = model.producer, model.name, model.domain, model.text, "", model.version, dict(model.metadata)
             self._set_up(settings, inputs, optional, model.outputs, ModelMetadata(*metadata))
             self._source: ModelSource | None = source
+            from tilewright.machine.machine import Machine
+
             machine = Machine.named(target) if isinstance(target, str) else target
             threads, is_mapped = settings.threads(), bool(mapped)
             self._context = SessionContext(threads, machine, freedom, fusion, check_files=source.check_files, mapped=is_mapped)

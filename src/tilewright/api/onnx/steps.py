@@ -18,7 +18,7 @@ from tilewright.api.compiled import Compiled
 from tilewright.api.lengths import FIXED
 from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.running import Inner, NodeRunner, Outline, RunningStep
-from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, frozen, given_of, kind, without_elements
+from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, frozen, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
@@ -260,7 +260,7 @@ class RemainingSubgraph:
     ) -> tuple[dict[str, Given], dict[str, Array]]:
         """What is known of the values of a call, and those that decide."""
         rest = iter(extents)
-        given = {name: given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
+        given = {name: _given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
         constants = {name: np.array(values[name]) for name in known.deciding}
         return {name: value for name, value in given.items() if name not in constants}, constants
 
@@ -420,6 +420,12 @@ def _inner(name: str, body: Body, context: SessionContext) -> Inner:
         return RemainingSubgraph(name, lambda: (body.nodes, body.constants), outputs, context, check_files=_check_of(context))
 
     return Inner(f"{name} {body.name!r}", inputs, tuple(sorted(body.captured)), outputs, remaining)
+
+
+def _given_of(value: Any, extents: Sequence[Extent]) -> Given:
+    """What the importer is told of a value whose extents are these."""
+    is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
+    return Given(tuple(extents), value.dtype.name) if is_tensor else Given()
 
 
 def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, Any]) -> RemainingSubgraph:

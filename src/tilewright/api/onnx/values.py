@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.frontend.onnx.files import LARGE_BYTES
-from tilewright.frontend.onnx.stage_types import Given
-from tilewright.graph.types import Extent
 
 Values: TypeAlias = dict[str, Any]
 """By unique name."""
@@ -46,9 +44,3 @@ def kind(value: Any) -> Any:
 def extents_of(value: Any) -> tuple[int, ...]:
     """The shape of an array of numbers; nothing of other values."""
     return value.shape if isinstance(value, np.ndarray) and not value.dtype.hasobject else ()
-
-
-def given_of(value: Any, extents: Sequence[Extent]) -> Given:
-    """What the importer is told of a value whose extents are these."""
-    is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
-    return Given(tuple(extents), value.dtype.name) if is_tensor else Given()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from tilewright.errors import InvalidModel, ShapeError
-from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent
 
 MOST_ELEMENTS = 2**31
 """Results with more elements than this are refused before memory is asked for them."""
