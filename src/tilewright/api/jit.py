@@ -20,6 +20,7 @@ from tilewright.api.calling import Array, Binder, Called, FlatCall, TracedCall, 
 from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
+from tilewright.api.lengths import with_planned_matrices
 from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures, extents_of, with_extents
@@ -306,7 +307,7 @@ class Jitted:
     def _kernel(self, call: FlatCall, inputs: tuple[Array, ...]) -> Kernel | FixedResult:
         signatures, extents = self._signatures_of(call, inputs), extents_of(inputs)
         kernel = signatures.find(extents)
-        maker = Maker(functools.partial(self._trace, call), self._compiled)
+        maker = Maker(functools.partial(with_planned_matrices, functools.partial(self._trace, call)), self._compiled)
         return signatures.find_or_make(extents, maker) if kernel is None else kernel
 
     def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> KernelSignatures:

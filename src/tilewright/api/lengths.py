@@ -13,12 +13,16 @@ Ranges are planned for values that do not depend on any call, so that every sess
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
+from typing import Protocol, TypeVar
 
 from tilewright.api.ranges import Extents, Ranges
+from tilewright.graph.contraction_roles import matrix_dimensions
 from tilewright.graph.expressions.dimensions import multiple_of, substituted
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent, dimensions_of
+from tilewright.graph.types import Graph
 
 MOST_CUTS = 8
 """Places where the range of an extent is split; with more, its values are specialised."""
@@ -35,6 +39,17 @@ PLANNED_BATCH = 4
 blocks for all threads in each of them."""
 FIXED = ""
 """The name that stands for a declared extent that does not vary."""
+
+
+class Traced(Protocol):
+    """What a call was traced into."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """None where nothing is compiled."""
+
+
+TracedT = TypeVar("TracedT", bound=Traced)
 
 
 class DynamicDimensions:
@@ -101,24 +116,17 @@ class DynamicDimensions:
         return had_names
 
     def described(
-        self,
-        key: Extents,
-        extents: Extents,
-        chosen: Collection[int],
-        factors: Mapping[int, int] = NO_FACTORS,
-        of_matrices: Collection[str] = (),
+        self, key: Extents, extents: Extents, chosen: Collection[int], factors: Mapping[int, int] = NO_FACTORS
     ) -> list[Extent]:
         """The extents to trace with: those of a call, where the dimensions that begin at these positions are symbols s0, ...
 
-        Those that begin at positions with a factor are described as its multiples; `of_matrices` names those of
-        `matrix_dimensions`.
+        Those that begin at positions with a factor are described as its multiples.
         """
         result: list[Extent] = list(extents)
         for number, (first, positions) in enumerate(symbols(key).items()):
             if first in chosen:
                 low, high = self.ranges.range_of(first, extents[first])
                 planned = max(PLANNED_BATCH if position in self._batches else PLANNED for position in positions)
-                planned = PLANNED_MATRIX if f"s{number}" in of_matrices else planned
                 dimension = SymbolicExtent(f"s{number}", low, high, min(max(planned, low), high))
                 factor = factors.get(first) or self.factor(first, extents[first])
                 described = dimension if factor == 1 else multiple_of(dimension, factor)
@@ -154,6 +162,17 @@ class DynamicDimensions:
         if all(names) or (any(names) and not is_told):
             return names[0] == names[1]
         return all(extents[first] == extents[second] or min(extents[first], extents[second]) <= 1 for extents in self.seen)
+
+
+def with_planned_matrices(trace: Callable[[Sequence[Extent]], TracedT], extents: Sequence[Extent]) -> TracedT:
+    """What is traced for these extents, `matrix_dimensions` of them planned for `PLANNED_MATRIX`."""
+    traced = trace(extents)
+    names = frozenset() if traced.graph is None else matrix_dimensions(traced.graph)
+    if not names:
+        return traced
+    known = dimensions_of(extents)
+    large = {name: replace(known[name], hint=min(max(PLANNED_MATRIX, known[name].low), known[name].high)) for name in names}
+    return trace([substituted(extent, large) for extent in extents])
 
 
 def least_factor(left: Extent, right: Extent, values: Sequence[int], *, above: int = 1) -> int | None:

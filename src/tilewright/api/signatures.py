@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tilewright.api.calling import Array
 from tilewright.api.lengths import FACTORS, DynamicDimensions, least_factor, named_symbols, symbols
@@ -17,20 +17,10 @@ from tilewright.api.ranges import Extents, SavedTable
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
-from tilewright.graph.contraction_roles import matrix_dimensions
 from tilewright.graph.expressions.extents import dimensions_of
-from tilewright.graph.types import Extent, Graph
+from tilewright.graph.types import Extent
 
-
-class Traced(Protocol):
-    """What a call was traced into."""
-
-    @property
-    def graph(self) -> Graph | None:
-        """None where nothing is compiled."""
-
-
-TracedT = TypeVar("TracedT", bound=Traced)
+TracedT = TypeVar("TracedT")
 MadeT = TypeVar("MadeT")
 NOT_ABOUT_LENGTHS = (ToolchainError, CacheError, InternalError, MemoryError)
 """Errors that would come again with fixed extents, and bugs."""
@@ -154,7 +144,7 @@ class Signatures(Generic[TracedT, MadeT]):
         """
         lengths = symbols(key)
         try:
-            return maker.compile(self._traced(key, extents, maker))
+            return maker.compile(maker.trace(self._lengths.described(key, extents, lengths)))
         except Exception as problem:
             if not lengths or isinstance(problem, self._passing):
                 raise
@@ -170,13 +160,6 @@ class Signatures(Generic[TracedT, MadeT]):
         with self._lock:
             self._lengths.specialise([position for first in failing or lengths for position in lengths[first]], extents)
         return None
-
-    def _traced(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT]) -> TracedT:
-        """The graph of a call, with the planned values that its products want."""
-        lengths = symbols(key)
-        traced = maker.trace(self._lengths.described(key, extents, lengths))
-        of_matrices = matrix_dimensions(traced.graph) if lengths and traced.graph is not None else ()
-        return maker.trace(self._lengths.described(key, extents, lengths, of_matrices=of_matrices)) if of_matrices else traced
 
     def _narrowed(self, key: Extents, problem: Exception) -> bool:
         """Whether ranges were split where an undecided question has another answer, or equal extents made one dimension."""

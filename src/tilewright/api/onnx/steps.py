@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.api.building import Options
 from tilewright.api.compiled import Compiled
-from tilewright.api.lengths import FIXED
+from tilewright.api.lengths import FIXED, with_planned_matrices
 from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.running import Inner, NodeRunner, Outline, RunningStep
 from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, frozen, kind, without_elements
@@ -275,11 +275,6 @@ class Imported:
     artifact: Artifact | None = None
     """Its code, where it was found: the graph of the stage has no operators then."""
 
-    @property
-    def graph(self) -> Graph | None:
-        """Of the stage."""
-        return self.stage.graph
-
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
@@ -293,11 +288,13 @@ class _Maker:
         """The stage for these extents: one that was compiled before, or what `_stage` imports."""
         remaining, options = self.remaining, self.remaining.context.options
         if remaining.kept is None or options.store() is None:
-            return Imported(self._stage(extents))
+            return Imported(with_planned_matrices(self._stage, extents))
         given, decided = remaining.given(self.values, extents, self.constants)
         question = remaining.kept.question(given, decided, self.constants.unknowable, options)
         found = remaining.kept.find(question, options)
-        return Imported(self._stage(extents), question) if found is None else Imported(found[0], question, found[1])
+        if found is None:
+            return Imported(with_planned_matrices(self._stage, extents), question)
+        return Imported(found[0], question, found[1])
 
     def _stage(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
