@@ -32,10 +32,13 @@ def run(
     fuse: bool | None,
     threads: int | None,
 ) -> None:
-    """Run MODEL.onnx once, and print what came out. Inputs without --input are random.
+    """Run MODEL.onnx, or a package of it, once, and print what came out. Inputs without --input are random.
 
     Dimensions that are not given are 1 where they are the first of an input, else 128: a line says so."""
-    require_onnx(model)
+    from tilewright.runtime.packages.reading import is_package
+
+    if not is_package(model):
+        require_onnx(model)
     import tilewright.onnx as ort
 
     options = ort.SessionOptions()

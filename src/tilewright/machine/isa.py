@@ -70,6 +70,17 @@ def level_of(features: frozenset[str]) -> str | None:
     return next((name for name in reversed(LEVELS) if LEVELS[name] <= features), None)
 
 
+def rank(features: frozenset[str]) -> tuple[int, int]:
+    """The order of code by what it needs: by the highest x86-64 level that has any of the features, then by their number.
+
+    >>> rank(frozenset({"avx2", "fma"})) < rank(frozenset({"avx512f"})) < rank(frozenset({"avx512f", "avx512_vnni"}))
+    True
+    """
+    levels = [*LEVELS.values()]
+    numbers = (next((number for number, level in enumerate(levels) if one in level), len(levels)) for one in features)
+    return max(numbers, default=-1), len(features)
+
+
 def vector_unit(architecture: str, features: frozenset[str], *, vendor: str = "", family: str = "") -> VectorUnit:
     """What the vector units of a CPU of these features are assumed to do.
 

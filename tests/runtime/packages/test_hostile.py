@@ -15,6 +15,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.packages import WRONG, Parts, behind_header, changed, forged_plans, joined, parts, paths_in, with_header
+from tilewright.runtime.packages import reading
 from tilewright.runtime.packages.layout import PREAMBLE
 
 WEIGHTS = np.random.default_rng(0).standard_normal((24, 40), np.float32)
@@ -117,6 +118,20 @@ def test_the_reason_is_told(saved: Path, tmp_path: Path, change: Callable[[Parts
     path.write_bytes(change(parts(saved.read_bytes()), behind_header(saved)))
     with pytest.raises(tw.InvalidModel, match=told):
         tw.load(path)
+
+
+def test_the_best_of_several_targets_is_chosen(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, path = parts(saved.read_bytes()), tmp_path / "several.tw"
+    features = [["avx2", "fma"], ["avx512dq", "avx512f"], ["avx512f", "avx512_vnni"], []]
+    header = copy.deepcopy(whole.header)
+    name, architecture, _, plan = header["Header"][3][0]["Target"]
+    header["Header"][3] = [
+        {"Target": [f"{name}{number}", architecture, sorted(one), plan]} for number, one in enumerate(features)
+    ]
+    path.write_bytes(joined(Parts(header, whole.sections)))
+    for usable, best in ((["avx2", "fma", "avx512f", "avx512dq"], 1), (["avx2", "fma"], 0), (["avx512f", "avx512_vnni"], 2)):
+        monkeypatch.setattr(reading, "usable_features", lambda usable=usable: frozenset(usable))
+        assert sorted(reading.open_package(path).target.features) == sorted(features[best])
 
 
 def test_weights_are_compared_when_asked(saved: Path, tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tilewright.dtypes import dtype_named
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, UnsupportedOperation
 from tilewright.graph import data_format
 from tilewright.graph.data_format import ARRAY_TYPES, NOT_READABLE
+from tilewright.machine import isa
 from tilewright.machine.features import usable_features
 from tilewright.runtime import native
 from tilewright.runtime.arrays import Array
@@ -47,7 +48,6 @@ class Package:
     target: Target
     _content: Array
     _begin: int
-    _is_copied: bool
     _is_verified: bool
 
     def plan(self, content: Content, kind: type[T]) -> T:
@@ -64,13 +64,8 @@ class Package:
         return content
 
     def elements(self, section: int) -> Array:
-        """The bytes of a section, which nobody can change but who writes to the file: mapped and shared, or copied."""
+        """The bytes of a section, which nobody can change, unless they are mapped: then who writes to the file can."""
         found = self._elements(section)
-        if self._is_copied:
-            copy = allocate(found.size)
-            copy[...] = found
-            copy.flags.writeable = False
-            found = copy
         if self._is_verified:
             self._check(section, found)
         return found
@@ -93,7 +88,9 @@ class Package:
             yield
         except InvalidPackage:
             raise
-        except (*NOT_READABLE, LookupError, TypeError, AttributeError, ArithmeticError, InternalError) as problem:
+        except (*NOT_READABLE, LookupError, TypeError, AttributeError, ArithmeticError) as problem:
+            raise refused(self.path, f"{why}: {type(problem).__name__} {problem}".rstrip()) from problem
+        except (InternalError, UnsupportedOperation) as problem:
             raise refused(self.path, f"{why}: {type(problem).__name__} {problem}".rstrip()) from problem
 
     def _elements(self, section: int) -> Array:
@@ -139,11 +136,11 @@ def open_package(path: str | os.PathLike[str], *, mmap: bool = True, verify: boo
     of constants, too.
     """
     name = os.fspath(path)
-    content = _mapped(name)
+    content = _mapped(name) if mmap else _copied(name)
     header, begin = decode(content.data, name, VERSION)
     if header.abi != native.digest():
         raise refused(name, "another build of this version wrote it", "save it again")
-    return Package(name, header, _chosen(header, name), content, begin, not mmap, verify)
+    return Package(name, header, _chosen(header, name), content, begin, verify)
 
 
 def _mapped(path: str) -> Array:
@@ -158,12 +155,20 @@ def _mapped(path: str) -> Array:
         raise refused(os.fspath(path), str(problem)) from problem
 
 
+def _copied(path: str) -> Array:
+    found = _mapped(path)
+    copy = allocate(found.size)
+    copy[...] = found
+    copy.flags.writeable = False
+    return copy
+
+
 def _chosen(header: Header, path: str) -> Target:
-    """The target of the most features that this CPU has."""
+    """The target of the best features that this CPU has."""
     features, architecture = usable_features(), platform.machine()
     fitting = [target for target in header.targets if target.architecture == architecture and target.features <= features]
     if fitting:
-        return max(fitting, key=lambda target: len(target.features))
+        return max(fitting, key=lambda target: isa.rank(target.features))
     lacking = (f"{target.name} needs {', '.join(_lacking(target, architecture, features))}" for target in header.targets)
     raise refused(path, f"this CPU lacks features: {'; '.join(lacking)}", "save it for the target x86-64-v3 or x86-64-v2, too")
 
