@@ -23,7 +23,9 @@ from tilewright.plan.chains import make_chain
 from tilewright.plan.model.needed_work import needed_sizes
 from tilewright.plan.model.price_check import ROUNDING, attainable_seconds, check_price
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.space.schedule_space import batch_axes, why_not
+from tilewright.plan.schedule import fused_schedule
+from tilewright.plan.space.executability import why_not_executable
+from tilewright.plan.space.schedule_space import batch_axes, may_share
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.plan.whole_model.partition import partition
 
@@ -119,6 +121,8 @@ def test_batch_loops_that_cannot_run_together_are_no_batch() -> None:
     operators = (first, second, third, product)
     tensors = tuple(Tensor(name, (6, 32, 32)) for name in "XTUVWE")
     chain = make_chain(Graph("neighbours", tensors, operators, ("X", "W"), ("E",)), operators)
-    assert why_not(chain, ("b",)) == "T, U share a buffer and must be kept, recomputed or line-buffered together"
+    why = why_not_executable(chain, fused_schedule(chain, "b", {}, {"b": 1}))
+    assert why == "T, U share a buffer and must be kept, recomputed or line-buffered together"
+    assert not may_share(chain, ("b",))
     assert batch_axes(chain) == ()
     assert_priced(plan_chain(chain, Machine.named("zen5")), "neighbours")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 from tests.oracles.permutations import permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain, without_laws
 from tests.plan.walk import blocks
+from tests.support.halo_chains import convolution_chain
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When, fused_schedule
-from tilewright.plan.space.executability import is_executable, why_not_executable
+from tilewright.plan.space.executability import is_executable, runs_below, why_not_executable
 
 SMALL = {"m": 3, "n": 2, "k": 2, "l": 3, "b": 1}
 
@@ -131,3 +134,24 @@ def executed(chain: Chain, schedule: Schedule) -> np.ndarray:
         else:
             target[boxes[-1]] = operands[0] + operands[1] if len(operands) == 2 else np.maximum(operands[0], 0)
     return values[chain.output]
+
+
+CHAINS = {
+    "products": gemm_chain(8, 6, 4, 10),
+    "softmax": batch_chain(3, 8, 6, 4, 10, with_softmax=True),
+    "five": five_operators(),
+    "convolutions": convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=(3, 3)),
+    "strided": convolution_chain(height=8, width=8, channels=(4, 4, 4), kernels=(1, 3)),
+    "shared sum": chain_with_shared_sum(),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_what_shares_loops_is_what_can_be_executed(name: str) -> None:
+    """All orders of up to three loops: the answer without a schedule is that of the schedule."""
+    chain = CHAINS[name]
+    orders = [order for length in range(4) for order in permutations(chain.extents, length)]
+    schedules = (fused_schedule(chain, order, {}, dict.fromkeys(order, 1)) for order in orders)
+    told = [(runs_below(chain, order), is_executable(chain, one)) for order, one in zip(orders, schedules, strict=True)]
+    assert all(known is None or known == is_able for known, is_able in told)
+    assert sum(known is not None for known, _ in told) > 1

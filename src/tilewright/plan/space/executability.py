@@ -2,21 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.reasons import NotExecutable, Unplannable
-from tilewright.plan.regions.epilogues import why_not_in_tiles
+from tilewright.plan.regions.epilogues import passed_in_tiles, why_not_in_tiles
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
-from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
-from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path, cutting
+from tilewright.plan.regions.required_regions import (
+    RegionAxes,
+    line_buffer_axis,
+    region_axes_of,
+    schedule_region_axes,
+    shared_loops,
+)
+from tilewright.plan.schedule import (
+    Compute,
+    Schedule,
+    Storage,
+    Trip,
+    common_path,
+    cutting,
+    largest_sizes,
+    storage_below,
+)
 
 
 def is_executable(chain: Chain, schedule: Schedule) -> bool:
     """Whether every operator finds its operands complete, and nothing is summed twice."""
     return not why_not_executable(chain, schedule)
+
+
+def runs_below(chain: Chain, outer_loops: Sequence[str]) -> bool | None:
+    """Whether every operator can run in loops that all of them share, one point a block: what `why_not_executable` says, without
+    the schedule; None where only that tells (integers that no memory holds, rows that are cut).
+    """
+    largest = largest_sizes(chain)
+    cut = [axis for axis in outer_loops if largest[axis] > 1]
+    if passed_in_tiles(chain) or any(op.is_row_reduction() and _reduces(op, cut) for op in chain.operators):
+        return None
+    storage = storage_below(chain, outer_loops)
+    if any(len({storage[tensor] for tensor in group}) > 1 for group in in_place_groups(chain)):
+        return False
+    region_axes = region_axes_of(chain, storage, outer_loops)
+    symbolic = {axis for axis, extent in chain.extents.items() if isinstance(extent, SymbolicExtent)}
+    if any(not symbolic.isdisjoint((axis, *region.slopes)) for (_, axis), region in region_axes.items()):
+        return False
+    return all(
+        _runs_often_enough(op, storage, cut) and _reads_what_is_there(chain, op, region_axes, cut) for op in chain.operators
+    )
+
+
+def _reduces(operator: Operator, axes: Sequence[str]) -> bool:
+    return any(axis.name in axes for axis in operator.reduction_axes())
+
+
+def _runs_often_enough(operator: Operator, storage: Mapping[str, Storage], cut: Sequence[str]) -> bool:
+    """See `_runs_the_right_number_of_times`."""
+    is_kept = storage.get(operator.write.tensor, Storage.KEEP) is Storage.KEEP
+    foreign = [axis not in operator.axis_names for axis in cut]
+    summed = next((place for place, axis in enumerate(cut) if _reduces(operator, (axis,))), len(cut))
+    return not any(foreign) if is_kept else not any(foreign[summed:])
+
+
+def _reads_what_is_there(chain: Chain, operator: Operator, region_axes: RegionAxes, cut: Sequence[str]) -> bool:
+    """See `_operands_are_complete`."""
+    for access in operator.reads:
+        producer = chain.producer(access.tensor)
+        if producer is not None:
+            alike = {*equal_axes(chain, access.tensor), *(axis for name, axis in region_axes if name == producer.name)}
+            if any(axis in producer.axis_names and axis not in alike for axis in cut):
+                return False
+    return True
 
 
 def check_executable(chain: Chain, schedule: Schedule) -> None:

@@ -29,7 +29,7 @@ from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, is_parallel, reordered, view_outer_loops
 from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
 from tilewright.plan.schedule import FusedGroup, Storage, fused_schedule, planned_sizes, storage_below
-from tilewright.plan.space.executability import why_not_executable
+from tilewright.plan.space.executability import is_executable, runs_below
 
 MOST_TRIPS = 1 << 12
 """Shortest tiles, and smallest numbers of trips, that are all tried: every tile of axes up to 2^24 elements."""
@@ -142,7 +142,7 @@ class Space:
         Chains without a contraction reuse nothing, so that only the order of the output's dimensions is kept for them.
         """
         chain = self.context.chain
-        able = {axis for group in self.groups for axis in group if may_lead(chain, axis) and not why_not(chain, (axis,))}
+        able = {axis for group in self.groups for axis in group if may_lead(chain, axis) and may_share(chain, (axis,))}
         free = [tuple(axis for axis in group if axis in able and self.outer_tiles(axis)) for group in self.groups]
         free = [group for group in free if group]
         found = []
@@ -159,7 +159,7 @@ class Space:
         sums = any(axis.name in outer_loops for op in chain.operators[:-1] for axis in op.reduction_axes())
         key = outer_loops if sums and recomputes(chain, outer_loops) else frozenset(outer_loops)
         if key not in checked:
-            checked[key] = not why_not(chain, outer_loops)
+            checked[key] = may_share(chain, outer_loops)
         return checked[key]
 
     def variants(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
@@ -253,15 +253,16 @@ def batch_axes(chain: Chain) -> tuple[str, ...]:
     chosen: tuple[str, ...] = ()
     for axis in chain.shared_axes if contractions else ():
         is_able = all(axis in axes for axes in accesses) and is_parallel(chain, axis) and may_lead(chain, axis)
-        if is_able and not why_not(chain, (*chosen, axis)):
+        if is_able and may_share(chain, (*chosen, axis)):
             chosen = (*chosen, axis)
     return chosen
 
 
 @derived_once
-def why_not(chain: Chain, outer_loops: tuple[str, ...]) -> str:
-    """Why the blocks of an order of outer loops cannot be executed; empty if they can."""
-    return why_not_executable(chain, fused_schedule(chain, outer_loops, {}, dict.fromkeys(outer_loops, 1)))
+def may_share(chain: Chain, outer_loops: tuple[str, ...]) -> bool:
+    """Whether the blocks of an order of outer loops can be executed."""
+    known = runs_below(chain, outer_loops)
+    return is_executable(chain, fused_schedule(chain, outer_loops, {}, dict.fromkeys(outer_loops, 1))) if known is None else known
 
 
 def recomputes(chain: Chain, outer_loops: tuple[str, ...]) -> bool:
