@@ -2,7 +2,7 @@
 
 Modules that are loaded and plans that are kept are many objects, all of them in use: collections that their number sets off pass
 over all of them and find nothing. That takes a tenth of the first call of a small function. What preparing leaves in cycles is
-little, below a thousand objects where DenseNet-121 is planned, and is collected afterwards.
+little, below a thousand objects where DenseNet-121 is planned, and is collected with other old objects.
 
 Whoever waits for the interpreter's lock gets it after a turn, 5 ms by default. A thread that compiles kernels, while another one
 plans, asks for it after every call of the system, some eighty times for one compiler process: with turns of 5 ms its core is idle
@@ -89,7 +89,16 @@ def _restore_turns(usual_s: float) -> None:
         sys.setswitchinterval(usual_s)
 
 
-collector_waits = _Setting(_stop_collector, lambda is_usual: gc.enable() if is_usual else None).changed
+def _resume_collector(is_usual: bool) -> None:
+    """What was made counts as old, unless somebody's frozen objects would be old, too: young objects are gone through at once."""
+    if is_usual:
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
+
+
+collector_waits = _Setting(_stop_collector, _resume_collector).changed
 """Inside, nothing is collected; a collector that is switched off already stays so."""
 short_turns = _Setting(_shorten_turns, _restore_turns).changed
 """Inside, turns are short, unless they are shorter already."""

@@ -88,6 +88,10 @@ class Access:
         guard = self.guard and Guard(tuple(map(change, self.guard.constraints)), self.guard.otherwise)
         return Access(tensor or self.tensor, tuple(map(change, self.indices)), guard, self.lookups)
 
+    def of(self, tensor: str) -> Access:
+        """The same access to another tensor."""
+        return self if tensor == self.tensor else Access(tensor, self.indices, self.guard, self.lookups)
+
     def is_affine(self) -> bool:
         """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""
         return self._is_affine
@@ -179,8 +183,10 @@ class Operator:
         return *self.reads, self.write
 
     def with_accesses(self, change: Callable[[Access], Access]) -> Operator:
-        """The same operator, with other reads, and another write."""
-        return replace(self, reads=tuple(map(change, self.reads)), write=change(self.write))
+        """The same operator, itself where none changes, with other reads, and another write."""
+        reads, write = tuple(map(change, self.reads)), change(self.write)
+        is_same = write is self.write and all(map(is_, reads, self.reads))
+        return self if is_same else replace(self, reads=reads, write=write)
 
     def with_reads(self, change: Callable[[Access], Access]) -> Operator:
         """The same operator, itself where no read changes, with other reads."""

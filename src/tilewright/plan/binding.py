@@ -106,8 +106,9 @@ def _bind_of_tuple(hints: tuple[Any, ...]) -> Bind:
 
 def _bind_of_record(kind: Any) -> Bind:
     hints = get_type_hints(kind, include_extras=True)
-    binds = {part.name: _bind_of(hints[part.name]) for part in fields(kind) if part.init}
-    named = {name: bind for name, bind in binds.items() if bind is not _unchanged}
-    if not named:
+    parts = [part.name for part in fields(kind) if part.init]
+    binds = [_bind_of(hints[name]) for name in parts]
+    if all(bind is _unchanged for bind in binds):
         return _unchanged
-    return lambda value, names: replace(value, **{name: bind(getattr(value, name), names) for name, bind in named.items()})
+    pairs = list(zip(parts, binds, strict=True))
+    return lambda value, names: kind(*[bind(getattr(value, name), names) for name, bind in pairs])

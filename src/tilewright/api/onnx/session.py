@@ -23,6 +23,7 @@ from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.model import Declared
+from tilewright.interpreter_settings import collector_waits
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
 from tilewright.runtime.packages import reading
@@ -106,7 +107,7 @@ class InferenceSession:
         A path may be that of a package that `save` wrote: `target`, `precision` and `fuse` are its own then, and its constants
         are mapped, unless `mapped` is False.
         """
-        with Shortened(of_loading):
+        with Shortened(of_loading), collector_waits():
             check_keywords(options)
             check_providers(providers)
             freedom, fusion = checked(precision, WHERE), checked_choice("fuse", fuse, WHERE, "price")

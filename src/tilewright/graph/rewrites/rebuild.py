@@ -129,11 +129,11 @@ def rename_tensors(graph: Graph, names: Mapping[str, str]) -> Graph:
     """The graph with tensors renamed from key to value; other names stay."""
 
     def renamed(access: Access) -> Access:
-        return replace(access, tensor=names.get(access.tensor, access.tensor))
+        return access.of(names.get(access.tensor, access.tensor))
 
     return replace(
         graph,
-        tensors=tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in graph.tensors),
+        tensors=tuple(tensor.renamed(names.get(tensor.name, tensor.name)) for tensor in graph.tensors),
         operators=tuple(operator.with_accesses(renamed) for operator in graph.operators),
         inputs=tuple(names.get(name, name) for name in graph.inputs),
         outputs=tuple(names.get(name, name) for name in graph.outputs),

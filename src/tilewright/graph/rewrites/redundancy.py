@@ -50,10 +50,8 @@ class CommonSubexpressions(Rewrite):
 
 def _reading(operator: Operator, same: dict[str, str]) -> Operator:
     """The operator with the first of equal tensors in the place of each."""
-    if all(same.get(access.tensor, access.tensor) == access.tensor for access in operator.reads):
-        return operator
-    reads = tuple(replace(access, tensor=same.get(access.tensor, access.tensor)) for access in operator.reads)
-    return with_used_reads(replace(operator, reads=reads)) if operator.is_map() else replace(operator, reads=reads)
+    read = operator.with_reads(lambda access: access.of(same.get(access.tensor, access.tensor)))
+    return with_used_reads(read) if read is not operator and operator.is_map() else read
 
 
 def _key(operator: Operator, result: Tensor) -> Hashable:

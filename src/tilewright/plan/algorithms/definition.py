@@ -164,5 +164,5 @@ def _expand(problem: Problem, algorithm: Algorithm, builder: Builder) -> None:
 
 
 def _renamed(operator: Operator, names: Mapping[str, str], tensors: Mapping[str, str]) -> Operator:
-    renamed = operator.with_accesses(lambda access: replace(access, tensor=tensors.get(access.tensor, access.tensor)))
-    return replace(renamed, name=names.get(operator.name, operator.name))
+    renamed = operator.with_accesses(lambda access: access.of(tensors.get(access.tensor, access.tensor)))
+    return replace(renamed, name=names[operator.name]) if operator.name in names else renamed

@@ -257,7 +257,8 @@ def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -
 def _entered(file: File, arguments: list[str], lines: list[str]) -> list[str]:
     """The lines behind the run-time sizes that they mention; compilers do not warn of the others."""
     body = defined(file.definitions, file.bounds, lines)
-    return [*(f"(void){name};" for name in arguments if name not in words(body)), *body]
+    mentioned = words(body)
+    return [*(f"(void){name};" for name in arguments if name not in mentioned), *body]
 
 
 def _statement(routine: Routine, chosen: Routine) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from math import prod
@@ -75,7 +75,7 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
     size_arguments = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
     opening = [
         "const struct tw_call *call = argument;",
-        *(["const long *sizes = call->sizes;"] if words(task) & dict(size_arguments).keys() else []),
+        *(["const long *sizes = call->sizes;"] if sizes and words(task) & dict(sizes).keys() else []),
     ]
     signature = f"static void {region.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     text = [
@@ -324,9 +324,9 @@ def _block_count(region: Region) -> IntegerExpression:
     return prod(axis.trips for axis in region.parallel)
 
 
-def defined(definitions: Iterable[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:
+def defined(definitions: Collection[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:
     """The lines, after definitions of the run-time sizes that they mention."""
-    mentioned = words(lines)
+    mentioned = words(lines) if definitions else frozenset[str]()
     used = [(name, value) for name, value in definitions if name in mentioned]
     return [*(line for name, value in used for line in _definition(bounds, name, value)), *lines]
 
