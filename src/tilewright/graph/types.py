@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
@@ -362,6 +362,13 @@ class Graph:
     outputs: tuple[str, ...]
     constants: tuple[tuple[str, Constant], ...] = ()
     _by_name: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _constants: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def constant_names(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of these names that are constants, in the order of the constants."""
+        if self.constants and not self._constants:
+            self._constants.update({name: number for number, (name, _) in enumerate(self.constants)})
+        return tuple(sorted((name for name in names if name in self._constants), key=self._constants.__getitem__))
 
     @property
     def by_name(self) -> Mapping[str, Tensor]:

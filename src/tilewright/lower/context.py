@@ -176,6 +176,8 @@ class Lowering:
     """Operands that all threads pack together."""
     reuse_groups: dict[tuple[str, ...], int | None] = field(default_factory=dict)
     """Of the buffers of intermediates, by those that share one."""
+    blocks: dict[str, Mapping[str, tree.Loop | None]] = field(default_factory=dict)
+    """By intermediate: see `_blocks`."""
     regions: RequiredRegions | None = None
     """Inside the shared loops, if operators compute required regions of their consumers there."""
 
@@ -227,10 +229,9 @@ class Lowering:
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)
 
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
-        blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
+        blocks = self._blocks(tensor)
         group = next(group for group in in_place_groups(self.chain) if tensor in group)
-        write = next(operator.write for operator in self.chain.operators if operator.write.tensor == tensor)
-        dimensions = zip(write.indices, self.chain.tensor(tensor).shape, strict=True)
+        dimensions = zip(self.chain.maker(tensor).write.indices, self.chain.tensor(tensor).shape, strict=True)
         held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
         dtype = held_type(self.chain, tensor)
@@ -241,6 +242,12 @@ class Lowering:
         note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())
         buffer = self.scratch(BufferName(group[0]), elements(sizes, strides), note, dtype, self._reuse_group(group))
         return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
+
+    def _blocks(self, tensor: str) -> Mapping[str, tree.Loop | None]:
+        """The loop that holds every axis of the buffer of an intermediate."""
+        if tensor not in self.blocks:
+            self.blocks[tensor] = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
+        return self.blocks[tensor]
 
     def _region(self, group: tuple[str, ...], index: Index) -> tuple[IntegerExpression, IntegerExpression] | None:
         """(start, capacity) of the region that a buffer holds of a dimension, if all that write to it compute required regions of
@@ -287,5 +294,7 @@ class Lowering:
 
     def _in_c(self, access: Access) -> Access:
         """The access by divisions that the language rounds as they are meant."""
+        if access.is_affine():
+            return access
         extents = {name: largest_extent(extent) for name, extent in self.chain.extents.items()}
         return access.mapped(lambda index: with_natural_dividends(index, extents))

@@ -9,7 +9,7 @@ whatever works on chains works on canonical ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial, wraps
 from typing import Annotated, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -84,7 +84,7 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     other axes get names of their own: the user's where these are free, else with a number behind. Two axes of one
     operator stay apart even if both read the same dimension. Raises `PlanningError` unless there is exactly one sink.
     """
-    return _chain(operators, graph.tensor, (name for name, _ in graph.constants))
+    return _chain(operators, graph.tensor, graph.constant_names)
 
 
 def canonical_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
@@ -102,15 +102,17 @@ def canonical_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
         renamed.append(_renamed_operator(operator, Names(own, tensors, {operator.name: f"%op{place}"}), ""))
     made = {operator.write.tensor for operator in operators}
     known = (_known_here(graph.tensor(name), name in made).renamed(number) for name, number in tensors.items())
-    return Chain("", tuple(known), tuple(renamed), tuple([tensors[name] for name, _ in graph.constants if name in used]))
+    return Chain("", tuple(known), tuple(renamed), tuple([tensors[name] for name in graph.constant_names(used)]))
 
 
 def sub_chain(chain: Chain, operators: Sequence[Operator]) -> Chain:
     """The chain of some operators of a chain, as `make_chain` makes it of a graph's."""
-    return _chain(operators, chain.tensor, chain.constants)
+    return _chain(operators, chain.tensor, lambda used: tuple(name for name in chain.constants if name in used))
 
 
-def _chain(operators: Sequence[Operator], tensor: Callable[[str], Tensor], constants: Iterable[str]) -> Chain:
+def _chain(
+    operators: Sequence[Operator], tensor: Callable[[str], Tensor], constants: Callable[[Collection[str]], tuple[str, ...]]
+) -> Chain:
     _check_one_sink(operators)
     names = _names(_merged(operators))
     own_names = ({axis.name: names[place, axis.name] for axis in op.axes} for place, op in enumerate(operators))
@@ -118,7 +120,7 @@ def _chain(operators: Sequence[Operator], tensor: Callable[[str], Tensor], const
     used = _used(operators)
     made = {operator.write.tensor for operator in operators}
     tensors = tuple(_known_here(tensor(name), name in made) for name in used)
-    return Chain("_".join(operator.name for operator in operators), tensors, renamed, tuple(n for n in constants if n in used))
+    return Chain("_".join(operator.name for operator in operators), tensors, renamed, constants(used))
 
 
 def _used(operators: Sequence[Operator]) -> dict[str, None]:

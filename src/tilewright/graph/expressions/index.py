@@ -229,6 +229,8 @@ def with_natural_dividends(index: Index, extents: Mapping[str, int]) -> Index:
     >>> str(with_natural_dividends(floordiv(axis("p") * -1, 4), {"p": 10}))
     '(-1*p + 12)//4 + -3'
     """
+    if index.is_affine():
+        return index
     total = constant(index.constant)
     for atom, coefficient in index.terms:
         match atom:
