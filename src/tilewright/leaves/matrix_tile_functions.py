@@ -7,10 +7,11 @@ text depends on nothing else: all libraries of a machine share what is compiled 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from tilewright.block.statements import MatrixTiles
 from tilewright.kernel_source import KernelSource, SourceKind
-from tilewright.kernels.contract import PREFETCH_ARGUMENTS, MicroKernel, matrix_parameters
+from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.leaves.declaration import CFile, Functions
 from tilewright.leaves.matrix_tile_epilogues import kernel_epilogue
@@ -28,6 +29,9 @@ from tilewright.leaves.matrix_tile_loops import (
     tiles_by_tables,
     tiles_functions,
 )
+
+MOST_UNITS = 256
+"""Translation units that are remembered, of 2 to 8 kB."""
 
 
 def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
@@ -90,8 +94,15 @@ def _linked(kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functio
     is_chosen = any(call.shapes is None for call in calls)
     dispatch = [_dispatch(kernel, name, calls[0], shapes)] if is_chosen else []
     return Functions(
-        (*declarations, "", *dispatch), tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values())
+        (*declarations, "", *dispatch), tuple(_unit(kernel, name, m, n, epilogue, prefetching) for m, n in shapes.values())
     )
+
+
+@lru_cache(maxsize=MOST_UNITS)
+def _unit(kernel: MicroKernel, name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
+    """`MicroKernel.emit_shape`: asked for when a chain is planned, to be compiled ahead, and when its library is written."""
+    assert kernel.emit_shape is not None
+    return kernel.emit_shape(name, m, n, epilogue, prefetching)
 
 
 def _functions(kernel: MicroKernel, calls: Iterable[MatrixTiles]) -> dict[tuple[int, int, bool], tuple[int, int]]:

@@ -26,6 +26,7 @@ from tilewright.leaves.declaration import CostProblem, KernelWork, Problem
 from tilewright.leaves.registry import kernel_work, tiles_of
 from tilewright.machine.machine import Machine
 from tilewright.plan.element_types import SHORT_INTEGERS, held_bytes, held_type
+from tilewright.plan.memory import remembered
 from tilewright.plan.model.cost_context import CostContext, compulsory_bytes, context_of, source_position
 from tilewright.plan.reasons import Barrier, CannotFuse, NoMicroKernel, NotExecutable, Unplannable
 from tilewright.plan.regions.epilogues import integers_in_memory, needs_epilogue
@@ -87,10 +88,13 @@ ONE_PASS = 1.05
 """What a tile of all rows may cost more where it reads panels packed ahead, each element once: 8 rows of a 2496 x 2500 constant
 take 0.43 ms in 8x48, 0.6 in 6x64, 12 rows 0.64 in 12x32, 0.78 in 6x64, beside 0.40 and 0.61 of arithmetic (Zen 5)."""
 
+MOST_CONTEXTS = 256
+"""Chains whose contexts a process remembers: bounds of algorithms and searches ask for those of equal chains."""
 RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
 """By contraction: micro kernels with what each costs (seconds), best first."""
 
 
+@remembered(MOST_CONTEXTS)
 def chain_context(
     chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients
 ) -> tuple[CostContext, RankedKernels]:

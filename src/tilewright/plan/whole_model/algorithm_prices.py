@@ -202,7 +202,7 @@ class AlgorithmPrices:
 
     def _computing_seconds(self, graph: Graph, operator: Operator) -> float:
         """The time of an operator's arithmetic and functions on one core, in one block; 0 where that is not known."""
-        chain, options = make_chain(graph, (operator,)), self.options
+        chain, options = canonical_chain(graph, (operator,)), self.options
         if is_scalar_loop(chain, options.kernels):
             return 0.0
         try:
