@@ -16,6 +16,7 @@ from tilewright.plan.chains import Names, names_of, renamed_graph
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.render.c.c_file import Routine, shared
+from tilewright.render.c.library import _routines
 from tilewright.render.c.nest import routine_of
 from tilewright.render.c.program import c_file, lower_program
 
@@ -23,8 +24,12 @@ MODELS = ("bert", "gpt2_cached", "mobilenet_v2", "mixer")
 
 
 def routines(model_plan: ModelPlan) -> list[Routine]:
+    """Each with its text. What is passed is the same where a library has one text for several."""
     file = c_file(lower_program(model_plan))
-    return [routine_of(file, source) for source in file.nests]
+    found = [routine_of(file, source) for source in file.nests]
+    passed = [[(one.name, one.pointers, one.sizes) for one in of] for of in (found, _routines(file)[0])]
+    assert passed[0] == passed[1]
+    return found
 
 
 def nameless(routine: Routine) -> str:

@@ -32,6 +32,7 @@ from tilewright.render.c.c_file import (
     OperatorNest,
     Prepared,
     Routine,
+    RoutineSource,
     linked_nest,
     nest_declaration,
     nest_text,
@@ -158,13 +159,12 @@ def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -
 
 def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
     """Those of all nests, and for each the one that is called in its place: only such a one has a text."""
-    first: dict[Structure | str, Routine] = {}
-    routines = []
+    first: dict[Structure | str, tuple[RoutineSource, Routine]] = {}
+    routines, sizes = [], dict(file.definitions)
     for nest in file.nests:
-        other = first.get(nest.structure or nest.region.name)
-        routine = other and routine_like(file, nest, other)
-        routines.append(routine or routine_of(file, nest))
-        first.setdefault(nest.structure or nest.region.name, routines[-1])
+        known = first.get(nest.structure or nest.region.name)
+        routines.append(routine_of(file, nest) if known is None else routine_like(nest, *known, sizes))
+        first.setdefault(nest.structure or nest.region.name, (nest, routines[-1]))
     return routines, shared(routines)
 
 

@@ -17,7 +17,7 @@ from tilewright.c_text.names import variable_name
 from tilewright.c_text.statements import comment, function, indent, words
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal
-from tilewright.graph.types import Access, Axis, Operator
+from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import lowered
@@ -99,14 +99,22 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
     )
 
 
-def routine_like(file: File, source: RoutineSource, other: Routine) -> Routine | None:
-    """The routine of a region, without its text, as that of another region of its structure; None where it has to be made: where
-    it is passed strides of arguments, which go by the names of these."""
-    if not set(other.size_names) <= file.bounds.keys() | {LOOKUPS_BEFORE}:
-        return None
-    sizes, given = dict(_sizes(file, source)), (source.arguments[number].pointer for number in other.arguments)
-    pointers = (*given, *other.pointers[len(other.arguments) :])
-    return replace(other, name=source.region.name, text="", pointers=pointers, sizes=tuple(sizes[n] for n in other.size_names))
+def routine_like(source: RoutineSource, theirs: RoutineSource, other: Routine, sizes: Mapping[str, str]) -> Routine:
+    """The routine of a region, without its text, as that of another region of its structure; `sizes` are those of the file."""
+    tensors = zip(_tensors(theirs), _tensors(source), strict=True)
+    own = {names.stride(old.name, d): names.stride(new.name, d) for old, new in tensors for d in range(len(new.shape))}
+    known = {LOOKUPS_BEFORE: str(source.lookups_before)}
+    passed = tuple(known.get(name) or sizes[own.get(name, name)] for name in other.size_names)
+    given = (source.arguments[number].pointer for number in other.arguments)
+    return replace(
+        other, name=source.region.name, text="", pointers=(*given, *other.pointers[len(other.arguments) :]), sizes=passed
+    )
+
+
+def _tensors(source: RoutineSource) -> list[Tensor]:
+    """Those that the chain of a region reads, and its result."""
+    chain = source.plan.chain
+    return [chain.tensor(name) for name in (*chain.inputs, chain.output)]
 
 
 def _sizes(file: File, source: RoutineSource) -> Iterator[tuple[str, str]]:
