@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tilewright.api.calling import Array
 from tilewright.api.lengths import FACTORS, DynamicDimensions, least_factor, named_symbols, symbols
 from tilewright.api.ranges import Extents, SavedTable
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
-from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Extent
+
+if TYPE_CHECKING:
+    from tilewright.api.calling import Array
+    from tilewright.frontend.tracing.trace import TensorSpec
 
 TracedT = TypeVar("TracedT")
 MadeT = TypeVar("MadeT")

@@ -227,11 +227,11 @@ def decode(content: bytes) -> Artifact | None:
 
 
 def _check_recipe(recipe: Recipe) -> None:
-    """Raise `InternalError` where its operators are not well formed."""
+    """Raise `InternalError` where its operators are not well formed and that is looked for."""
     if recipe.graph.outputs:
-        from tilewright.graph.verifier import verify
+        from tilewright.graph.verifier import verify_stage
 
-        verify(replace(recipe.graph, inputs=tuple(name for name, _ in recipe.origins)))
+        verify_stage(replace(recipe.graph, inputs=tuple(name for name, _ in recipe.origins)))
 
 
 def _answers(artifact: Artifact, graph: Graph) -> bool:
