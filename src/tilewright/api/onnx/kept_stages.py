@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tilewright.api.building import Options
 from tilewright.artifact import Artifact
+from tilewright.dtypes import dtype_named
 from tilewright.frontend.onnx.files import Content
 from tilewright.frontend.onnx.stage_types import Given, Stage
 from tilewright.graph import data_format
@@ -123,6 +123,6 @@ def _array(where: Place | np.ndarray, content: Content) -> np.ndarray:
     if isinstance(where, np.ndarray):
         return where
     whole = content.files.contents[where.file] if where.file else content.whole
-    dtype = np.dtype(getattr(ml_dtypes, where.dtype, where.dtype))
+    dtype = dtype_named(where.dtype)
     count = int(np.prod(where.shape, dtype=np.int64))
     return np.frombuffer(whole, dtype, count, where.begin).reshape(where.shape)
