@@ -302,12 +302,12 @@ def test_the_key_knows_text_compiler_and_flags() -> None:
     others = [
         (dot(TEXT + "\n"), gcc),
         (dot(), Toolchain(("/usr/bin/gcc",), "gcc", "13")),
-        (dot(), Toolchain(("/opt/gcc",), "gcc", "12")),
+        (dot(), Toolchain(("/usr/bin/cc",), "gcc", "12")),
         (dot(), Toolchain(("/usr/bin/gcc",), "clang", "12")),
     ]
     keys = {libraries.library_key(*pair) for pair in [(dot(), gcc), *others]}
     assert len(keys) == 5
-    assert libraries.library_key(dot(), gcc) == libraries.library_key(dot(), gcc)
+    assert libraries.library_key(dot(), Toolchain(("/opt/gcc",), "gcc", "12")) == libraries.library_key(dot(), gcc)
 
 
 def test_threads_default_to_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
