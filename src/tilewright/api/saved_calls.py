@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class SavedSignatures:
     """The kernels of one structure of arguments, with the ranks and types of the arrays in it."""
 
     call: SavedStructure
-    arrays: tuple[tuple[int, str], ...]
+    arrays: tuple[tuple[int, np.dtype[Any]], ...]
     table: SavedTable
 
 

@@ -20,7 +20,6 @@ from tilewright.api.saved_calls import (
 from tilewright.api.signatures import Signatures, extents_of
 from tilewright.api.tracebacks import shorten
 from tilewright.backends.saving import load_kernel
-from tilewright.dtypes import dtype_named
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph import data_format
 from tilewright.runtime.arrays import views
@@ -51,7 +50,7 @@ def save_function(
     tables = [
         SavedSignatures(
             saved_structure(called),
-            tuple((rank, dtype.name) for rank, dtype in arrays),
+            tuple(arrays),
             found.saved(sum(rank for rank, _ in arrays), numbers.get),
         )
         for (called, *arrays), found in signatures
@@ -73,8 +72,7 @@ def function_of(saved: SavedFunction, package: Package, threads: int | None) -> 
     kernels = [kernel_of(kernel, package, threads) for kernel in saved.kernels]
     with package.refusing("a function is described wrongly"):
         tables: dict[CallKey, KernelTable[AnyKernel]] = {
-            (structure(one.call), *((rank, dtype_named(name)) for rank, name in one.arrays)): one.table.table(kernels)
-            for one in saved.signatures
+            (structure(one.call), *one.arrays): one.table.table(kernels) for one in saved.signatures
         }
         return LoadedFunction(saved.name, saved.binder.binder(), tables)
 

@@ -102,23 +102,6 @@ class SavedSubgraph:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedDeclared:
-    """An input or output of a model, as `Declared`."""
-
-    name: str
-    unique: str
-    kind: str
-    dtype: str | None
-    shape: tuple[int | str | None, ...] | None
-    denotations: tuple[str, ...]
-
-    def declared(self) -> Declared:
-        """The declaration."""
-        dtype = None if self.dtype is None else dtype_named(self.dtype)
-        return Declared(self.name, self.unique, self.kind, dtype, self.shape, self.denotations)
-
-
-@dataclass(frozen=True, slots=True)
 class SavedSession:
     """A session: what its model declares and says of itself, and what runs, by the defaults that calls override."""
 
@@ -128,8 +111,10 @@ class SavedSession:
     description: str
     version: int
     metadata: Mapping[str, str]
-    declared: tuple[tuple[SavedDeclared, ...], tuple[SavedDeclared, ...], tuple[SavedDeclared, ...]]
-    """Inputs, inputs that have a default, outputs."""
+    inputs: tuple[Declared, ...]
+    optional: tuple[Declared, ...]
+    """Inputs that have a default."""
+    outputs: tuple[Declared, ...]
     subgraphs: tuple[tuple[frozenset[str], SavedSubgraph], ...]
 
 
@@ -141,12 +126,6 @@ def write_target(session: SavedSession, writer: PackageWriter, path: str | Path,
     for operator, label in numpy_operators(session).items():
         _log.warning("%s runs as NumPy from %s, too (%s)", operator, path, label)
     writer.target(data_format.encode(session, SavedSession), name)
-
-
-def saved_declared(declared: Declared) -> SavedDeclared:
-    """The data of a declaration."""
-    dtype = None if declared.dtype is None else declared.dtype.name
-    return SavedDeclared(declared.name, declared.unique, declared.kind, dtype, declared.shape, declared.denotations)
 
 
 def saved_subgraph(subgraph: RemainingSubgraph, writer: PackageWriter, *, may_be_empty: bool = False) -> SavedSubgraph:

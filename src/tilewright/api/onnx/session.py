@@ -142,10 +142,8 @@ class InferenceSession:
         from tilewright.api.onnx.saved_sessions import SavedSession
 
         saved = package.plan(Content.SESSION, SavedSession)
-        with package.refusing("a session is described wrongly"):
-            inputs, optional, outputs = ([value.declared() for value in values] for values in saved.declared)
         metadata = saved.producer, saved.name, saved.domain, saved.description, "", saved.version, dict(saved.metadata)
-        self._set_up(settings, inputs, optional, outputs, ModelMetadata(*metadata))
+        self._set_up(settings, saved.inputs, saved.optional, saved.outputs, ModelMetadata(*metadata))
         self._source = None
         self._subgraphs.update(saved_sessions.loaded_subgraphs(saved, package, settings.threads()))
         self._reported, self._compiled = saved_sessions.numpy_operators(saved), saved_sessions.compiled_graphs(saved)
@@ -185,18 +183,17 @@ class InferenceSession:
 
     def _saved(self, writer: PackageWriter) -> SavedSession:
         """The record of the session, whose sections are written. Raises as `save`."""
-        from tilewright.api.onnx.saved_sessions import SavedSession, saved_declared, saved_subgraph
+        from tilewright.api.onnx.saved_sessions import SavedSession, saved_subgraph
 
         self._check_model("saved again")
-        values = self._inputs, self._optional, tuple(self._outputs.values())
-        inputs, optional, outputs = (tuple(map(saved_declared, one)) for one in values)
         subgraphs = tuple((given, saved_subgraph(one, writer)) for given, one in self._made() if one.samples())
         if not subgraphs:
             hint = "run the session, or prepare() its shapes, before it is saved"
             raise TilewrightError("the session has compiled nothing that could be saved", where="save", hint=hint)
         metadata = self._metadata
         said = metadata.graph_name, metadata.producer_name, metadata.domain, metadata.description, metadata.version
-        return SavedSession(*said, metadata.custom_metadata_map, (inputs, optional, outputs), subgraphs)
+        declared = self._inputs, self._optional, tuple(self._outputs.values())
+        return SavedSession(*said, metadata.custom_metadata_map, *declared, subgraphs)
 
     def _made(self) -> list[tuple[frozenset[str], RemainingSubgraph]]:
         """What was made of the model, by the defaults that calls override."""

@@ -15,10 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tilewright.dtypes import dtype_named
 from tilewright.errors import InternalError, UnsupportedOperation
 from tilewright.graph import data_format
-from tilewright.graph.data_format import ARRAY_TYPES, NOT_READABLE
+from tilewright.graph.data_format import NOT_READABLE
 from tilewright.machine import isa
 from tilewright.machine.features import usable_features
 from tilewright.runtime import native
@@ -35,7 +34,7 @@ class StoredArray:
     """An array in a section."""
 
     section: int
-    dtype: str
+    dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
 
@@ -74,12 +73,10 @@ class Package:
         """An array of the plan. Raises `InvalidPackage`."""
         elements = self.elements(stored.section)
         with self.refusing("an array has another size than its section"):
-            if stored.dtype not in ARRAY_TYPES or any(extent < 0 for extent in stored.shape):
+            size_bytes = math.prod(stored.shape) * stored.dtype.itemsize
+            if stored.dtype.hasobject or size_bytes != elements.size or any(extent < 0 for extent in stored.shape):
                 raise ValueError
-            dtype = dtype_named(stored.dtype)
-            if math.prod(stored.shape) * dtype.itemsize != elements.size:
-                raise ValueError
-            return elements.view(dtype).reshape(stored.shape)
+            return elements.view(stored.dtype).reshape(stored.shape)
 
     @contextmanager
     def refusing(self, why: str) -> Iterator[None]:

@@ -54,7 +54,7 @@ class PackageWriter:
         if array.dtype.name not in ARRAY_TYPES:
             raise TilewrightError(f"arrays of {array.dtype} cannot be saved", where="save")
         native_order = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-        return StoredArray(self.section(native_order), array.dtype.name, array.shape)
+        return StoredArray(self.section(native_order), native_order.dtype, array.shape)
 
     def needs(self, architecture: str, features: frozenset[str]) -> None:
         """Note what code needs that the next target runs."""
