@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.replay.planning import SUBJECTS, graphs_of
-from tests.replay.record import record
 from tilewright.plan import planner
 from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.search import exact_search
@@ -72,19 +71,24 @@ def compared() -> Iterator[Counter[str]]:
         planner.search_problem = before
 
 
+def compare_all(machine: str) -> Counter[str]:
+    """The verdicts on the searches of all graphs of the replay for a machine."""
+    with compared() as counts:
+        for subject in SUBJECTS:
+            for name, planned in graphs_of(subject).items():
+                before = counts.copy()
+                planner.forget_plans()
+                planned(machine)
+                if wrong := {what: count for what, count in (counts - before).items() if what != "equal"}:
+                    print(subject, name, wrong, flush=True)
+    return counts
+
+
 def main() -> None:
     """Compare the searches of all graphs of the replay for some machines."""
     library.use(search_core.opened)
     for machine in sys.argv[1:]:
-        with compared() as counts:
-            for subject in SUBJECTS:
-                for name, planned in graphs_of(subject).items():
-                    before = counts.copy()
-                    planner.forget_plans()
-                    record(planned, machine)
-                    if wrong := counts - before - Counter({"equal": counts["equal"]}):
-                        print(subject, name, dict(wrong), flush=True)
-        print(machine, dict(counts), flush=True)
+        print(machine, dict(compare_all(machine)), flush=True)
 
 
 if __name__ == "__main__":
