@@ -25,7 +25,7 @@ class Symbolic:
     __slots__ = ()
 
     def __add__(self, other: IntegerExpression) -> IntegerExpression:
-        return _flat(Function.ADD, 0, self, other)
+        return self if isinstance(other, int) and other == 0 else _flat(Function.ADD, 0, self, other)
 
     def __sub__(self, other: IntegerExpression) -> IntegerExpression:
         return _difference(self, other)
@@ -34,7 +34,9 @@ class Symbolic:
         return _difference(other, self)
 
     def __mul__(self, other: IntegerExpression) -> IntegerExpression:
-        return 0 if other == 0 else _flat(Function.MULTIPLY, 1, self, other)
+        if isinstance(other, int) and 0 <= other <= 1:
+            return self if other else 0
+        return _flat(Function.MULTIPLY, 1, self, other)
 
     def __floordiv__(self, divisor: int) -> IntegerExpression:
         return self if divisor == 1 else Operation(Function.FLOOR_DIVIDE, (self, divisor))

@@ -235,6 +235,10 @@ class Plan:
     execution: Execution = field(default_factory=Execution)
     """What neither loops nor tiles say, and no name: order of blocks, sums, shared packing, spread rows."""
 
+    def __hash__(self) -> int:
+        """Equal for equal plans, by chain and scratch: hashing every figure would take far longer."""
+        return hash((self.chain, self.scratch_bytes))
+
     @property
     def predicted_seconds(self) -> float:
         """Of one call on one thread."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 from tilewright import progress
 from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError
-from tilewright.graph.types import Graph, Tensor
+from tilewright.graph.types import Chain, Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound, bound_plan
@@ -69,6 +69,8 @@ class DividedGroup:
     """A group of operators of a graph with the division of its canonical form."""
 
     operators: Operators
+    chain: Callable[[], Chain]
+    """In the names of the graph, made when it is asked for."""
     division: Division
 
 
@@ -90,8 +92,8 @@ def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: Kn
     groups = tuple(fusible_groups(flow, barriers))
     for operators in progress.counted(groups, "planning", len(groups)):
         try:
-            named = partial(make_chain, flow.graph, operators)
-            yield DividedGroup(operators, known.division(canonical_chain(flow.graph, operators), named))
+            chain = cache(partial(make_chain, flow.graph, operators))
+            yield DividedGroup(operators, chain, known.division(canonical_chain(flow.graph, operators), chain))
         except (Unplannable, InternalError):
             for operator in operators:  # raises the same of one of them, in names instead of numbers
                 alone = make_chain(flow.graph, (operator,))
@@ -112,10 +114,11 @@ def _told(groups: Iterable[DividedGroup], told: Told) -> Iterator[DividedGroup]:
 
 def _plans(flow: DataFlow, group: DividedGroup) -> Iterator[Plan]:
     """The plans of a group's parts, in the names of the graph."""
-    names = names_of(make_chain(flow.graph, group.operators))
+    names = names_of(group.chain())
     members = {operator.name: operator for operator in group.operators}
     for part, plan in zip(group.division.parts, group.division.plans(), strict=True):
-        chain = make_chain(flow.graph, tuple(members[names.operators[operator.name]] for operator in part.operators))
+        operators = tuple(members[names.operators[operator.name]] for operator in part.operators)
+        chain = make_chain(flow.graph, operators) if len(operators) < len(members) else group.chain()
         yield bound_plan(plan, chain, names_of(chain))
 
 
@@ -124,7 +127,7 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
     alone: dict[str, Price] = {}
     cuts: dict[str, Cut] = {}
     for group in groups:
-        names = names_of(make_chain(flow.graph, group.operators))
+        names = names_of(group.chain())
         alone |= {names.operators[name]: bound(price, names) for name, price in group.division.alone().items()}
         cuts |= {names.tensors[cut.tensor]: bound(cut, names) for cut in group.division.cuts}
     for tensor, reason in barriers.items():

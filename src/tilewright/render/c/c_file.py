@@ -54,6 +54,14 @@ class OperatorNest:
     """In the names of the parameters; axes are numbered."""
     pointers: tuple[PointerParameter, ...]
     numbers: tuple[Variable, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.loops, self.pointers, self.numbers)))
+
+    def __hash__(self) -> int:
+        """Computed once: texts are looked up by nests."""
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,5 +258,6 @@ def _signature(nest: OperatorNest, name: str) -> str:
     return f"void {name}({', '.join([*pointers, *(f'const long {variable_name(number)}' for number in nest.numbers)])})"
 
 
-def _lines(nest: OperatorNest) -> list[str]:
-    return copy_lines(nest.loops) if isinstance(nest.loops, Transfer) else lowered(nest.loops).text()
+@lru_cache(MOST_REMEMBERED)
+def _lines(nest: OperatorNest) -> tuple[str, ...]:
+    return tuple(copy_lines(nest.loops) if isinstance(nest.loops, Transfer) else lowered(nest.loops).text())
