@@ -74,4 +74,5 @@ class LeafBinding:
         """The same in other names of axes."""
         windows = (replace(window, output=names[window.output], tap=names[window.tap]) for window in self.windows)
         tile = self.tile and replace(self.tile, roles=self.tile.roles.with_axes(names))
-        return replace(self, axes=tuple((role, names[axis]) for role, axis in self.axes), windows=tuple(windows), tile=tile)
+        axes = tuple([(role, names[axis]) for role, axis in self.axes])
+        return LeafBinding(self.leaf, axes, tuple(windows), self.numbers, self.element_type, tile)

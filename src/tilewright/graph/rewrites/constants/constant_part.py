@@ -118,9 +118,9 @@ def unread(tensor: Tensor) -> Constant:
 
 
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:
-    fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
     reads = operator.is_map() if not operator.reads else all(access.tensor in known for access in operator.reads)
-    return fixed and reads and not any(isinstance(node, Parameter) for node in operator.scalars())
+    fixed = reads and all(isinstance(axis.extent, int) for axis in operator.axes)
+    return fixed and not any(isinstance(node, Parameter) for node in operator.scalars())
 
 
 COSTLY = frozenset(name for name, function in FUNCTIONS.items() if function.is_real) - {"divide", "reciprocal", "sqrt"} | {"pow"}

@@ -63,6 +63,9 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
     The maps have no lookups. What lookups read, and what they look in, stays a tensor; so does what is made of positions that
     the operator's own axes do not give exactly. Finishes of reductions load, too: norms read gain and shift there.
     """
+    tensors = {access.tensor for access in operator.reads}
+    if tensors.isdisjoint(producers) and len(tensors) == len(operator.reads) and not operator.looked_up():
+        return operator
     reads: list[Access] = []
     values: dict[int, Scalar] = {}
     looked_up = operator.looked_up()
