@@ -39,7 +39,7 @@ from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.required_regions import forget_regions
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.exact_search import planning_problem, search, search_problem
-from tilewright.plan.search.inner_loops import refine
+from tilewright.plan.search.inner_loops import refine, refinement
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_inexact, lost_kernels, lost_single_part
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
@@ -179,10 +179,10 @@ def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
 
 def refined(context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...]) -> Searched:
     """The best of the candidates found, with its reduction split where that pays."""
-    blocking = refine(context, found)
+    blocking, walk = refinement(context, found)
     check_executable(context.chain, blocking.schedule)
-    prefetches = choose_prefetches(context, blocking)
-    price = price_with_stores(prefetches.context, blocking, prefetches.works)
+    prefetches = choose_prefetches(context, blocking, walk)
+    price = price_with_stores(prefetches.context, blocking, walk, prefetches.works)
     split = _split(context, found, blocking)
     return Searched(context, ranked, found, blocking, prefetches, price, split)
 
@@ -204,9 +204,9 @@ def _unfused_price(context: CostContext) -> Price:
         kernels = {name: kernel for name, kernel in context.kernels.items() if name == alone.name}
         roles = {name: roles for name, roles in context.roles.items() if name == alone.name}
         alone_context = context_of(alone, context.machine, kernels, roles, context.coefficients, context.available)
-        blocking = refine(alone_context, search(alone_context))
-        chosen = choose_prefetches(alone_context, blocking)
-        prices.append(price_blocking(chosen.context, blocking, chosen.works))
+        blocking, walk = refinement(alone_context, search(alone_context))
+        chosen = choose_prefetches(alone_context, blocking, walk)
+        prices.append(price_blocking(chosen.context, blocking, walk, chosen.works))
     return separate_price(prices)
 
 

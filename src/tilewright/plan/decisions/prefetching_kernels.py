@@ -9,7 +9,7 @@ from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.cost import Moving, Work, nothing, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.pricing import Blocking, Works, movings, views_of
+from tilewright.plan.model.pricing import Blocking, Walk, Works, walk_of
 from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
 
@@ -23,10 +23,12 @@ class PrefetchChoice:
     rejected: tuple[Rejected, ...]
 
 
-def choose_prefetches(plain: CostContext, blocking: Blocking) -> PrefetchChoice:
-    """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context."""
-    views = views_of(plain, blocking)
-    known = tuple(movings(plain, blocking, views))
+def choose_prefetches(plain: CostContext, blocking: Blocking, walk: Walk | None = None) -> PrefetchChoice:
+    """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context.
+
+    `walk` is how the blocking is walked with these, where that is known.
+    """
+    known = (walk or walk_of(plain, blocking)).movings
     done = _works(plain, known)
     plain_s = _operator_seconds(plain, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
@@ -35,7 +37,7 @@ def choose_prefetches(plain: CostContext, blocking: Blocking) -> PrefetchChoice:
         if not changed:
             continue
         prefetching = plain.with_kernels(changed)
-        moved = known if _move_alike(plain, changed) else tuple(movings(prefetching, blocking, views))
+        moved = known if _move_alike(plain, changed) else walk_of(prefetching, blocking).movings
         asking = [(operator, moving) for operator, moving in moved if operator.name in changed]
         prefetching_s = _operator_seconds(prefetching, _works(prefetching, asking))
         for name, kernel in changed.items():
@@ -47,7 +49,7 @@ def choose_prefetches(plain: CostContext, blocking: Blocking) -> PrefetchChoice:
     if not chosen:
         return PrefetchChoice(plain, done, rejected)
     context = plain.with_kernels(chosen)
-    moved = known if _move_alike(plain, chosen) else tuple(movings(context, blocking, views))
+    moved = known if _move_alike(plain, chosen) else walk_of(context, blocking).movings
     return PrefetchChoice(context, _works(context, moved), rejected)
 
 

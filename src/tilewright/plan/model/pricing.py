@@ -90,36 +90,42 @@ class Blocking:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockingViews:
-    """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
+class Walk:
+    """A blocking as it is walked."""
 
     outer: ChainView
-    whole: ChainView
+    """The loops of the fusion level."""
     around: ChainFigures
+    movings: tuple[tuple[Operator, Moving | None], ...]
+    """What every operator does without prefetches, equal layers the same; None of maps in micro tiles."""
 
 
-def views_of(context: CostContext, blocking: Blocking) -> BlockingViews:
-    """How a blocking is walked."""
+def walk_of(context: CostContext, blocking: Blocking) -> Walk:
+    """How a blocking is walked with the micro kernels of a context."""
     outer = view_schedule(context.chain, blocking.outer)
-    return BlockingViews(outer, view_schedule(context.chain, blocking.schedule), chain_figures(context, outer))
+    around = chain_figures(context, outer)
+    return Walk(outer, around, tuple(_movings(context, blocking, outer, around)))
 
 
 def works(context: CostContext, blocking: Blocking) -> Iterator[tuple[Operator, Work]]:
     """What every operator of a blocking costs."""
-    known = views_of(context, blocking)
-    for operator, moving in movings(context, blocking, known):
-        yield operator, work_of(moving) if moving is not None else nothing(context)
+    return _works(context, walk_of(context, blocking))
 
 
-def movings(context: CostContext, blocking: Blocking, views: BlockingViews) -> Iterator[tuple[Operator, Moving | None]]:
-    """What every operator of a blocking does without prefetches, equal layers the same; None of maps in micro tiles."""
+def _works(context: CostContext, walk: Walk) -> Iterator[tuple[Operator, Work]]:
+    return ((operator, work_of(moving) if moving is not None else nothing(context)) for operator, moving in walk.movings)
+
+
+def _movings(
+    context: CostContext, blocking: Blocking, outer: ChainView, around: ChainFigures
+) -> Iterator[tuple[Operator, Moving | None]]:
     done: dict[Hashable, Moving | None] = {}
-    for member, inner in zip(views.outer.operators, views.whole.operators, strict=True):
+    for member, inner in zip(outer.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
         name = member.operator.name
         cut, conflict = inner if len(inner.loops) > len(member.loops) else None, blocking.conflicts.get(name)
-        key = likeness(context, member), likeness(context, inner), conflict, views.around.shared_loops[name]
+        key = likeness(context, member), likeness(context, inner), conflict, around.shared_loops[name]
         if key not in done:
-            passing = None if name in context.in_tiles else passing_of(context, views.around, member, inner=cut)
+            passing = None if name in context.in_tiles else passing_of(context, around, member, inner=cut)
             done[key] = None if passing is None else moving_of(passing, conflict)
         yield member.operator, done[key]
 
@@ -164,15 +170,16 @@ def combine_seconds(context: CostContext, parts: int) -> float:
     return context.coefficients.combining * (moved + passing)
 
 
-def price_blocking(context: CostContext, blocking: Blocking, done: Works | None = None) -> Price:
+def price_blocking(context: CostContext, blocking: Blocking, walk: Walk | None = None, done: Works | None = None) -> Price:
     """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level.
 
-    `done` is what the operators cost, where that is known.
+    `walk` and `done` are how it is walked and what the operators cost, where that is known.
     """
+    walk = walk or walk_of(context, blocking)
     terms: list[PriceTerm] = []
     beside = (TermKind.PACKING, TermKind.BLOCKS, TermKind.LINE_BUFFERS, TermKind.VISIBLE_TRAFFIC, TermKind.PREFETCHES)
     totals = dict.fromkeys(beside, 0.0)
-    for operator, work in works(context, blocking) if done is None else done:
+    for operator, work in _works(context, walk) if done is None else done:
         terms += _overlapping_terms(context, operator.name, work)
         totals[TermKind.PREFETCHES] += float(work.prefetch_s)
         totals[TermKind.PACKING] += float(work.packing_s)
@@ -180,12 +187,12 @@ def price_blocking(context: CostContext, blocking: Blocking, done: Works | None 
         totals[TermKind.LINE_BUFFERS] += float(work.line_buffer_s)
         totals[TermKind.VISIBLE_TRAFFIC] += float(visible_seconds(context, traffic_seconds(context, work)))
     terms += [PriceTerm(kind, time) for kind, time in totals.items() if time]
-    spilled = spills(context, blocking.outer)
+    spilled = spills(context, walk)
     if spilled.seconds:
         terms.append(spilled)
     terms.append(PriceTerm(TermKind.CALL, context.coefficients.call_s))
     blocks = block_count(context.chain, blocking.schedule)
-    return Price((*terms, _region_term(context, blocking.schedule)), blocks, context.machine.parallel_region_s * (blocks > 1))
+    return Price((*terms, _region_term(context, blocks)), blocks, context.machine.parallel_region_s * (blocks > 1))
 
 
 def price_split(context: CostContext, split: SplitReduction) -> Price:
@@ -195,7 +202,7 @@ def price_split(context: CostContext, split: SplitReduction) -> Price:
     combining_s = combine_seconds(context, split.parts)
     blocks, regions_s = block_count(context.chain, split.schedule()), 2 * context.machine.parallel_region_s
     combining = PriceTerm(TermKind.COMBINE, combining_s, note=CombinedParts(split.parts))
-    return Price((*terms, combining, _region_term(context, split.schedule())), blocks, regions_s)
+    return Price((*terms, combining, _region_term(context, blocks)), blocks, regions_s)
 
 
 def separate_price(prices: Iterable[Price]) -> Price:
@@ -208,10 +215,11 @@ def separate_price(prices: Iterable[Price]) -> Price:
     return Price((*others, *calls[:1]), fewest, sum(price.region_s for price in every))
 
 
-def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
+def spills(context: CostContext, walk: Walk) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
-    view = view_schedule(context.chain, schedule)
-    excess = max(0, int(working_set_bytes(view, operands_read_once(context, view))) - context.capacity_bytes)
+    view = walk.outer
+    used = working_set_bytes(view, operands_read_once(context, view), walk.around.live_bytes)
+    excess = max(0, int(used) - context.capacity_bytes)
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
@@ -229,9 +237,9 @@ def _overlapping_terms(context: CostContext, operator: str, work: Work) -> Itera
             yield PriceTerm(TermKind.TRAFFIC, overlapped, operator, level)
 
 
-def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
+def _region_term(context: CostContext, blocks: int) -> PriceTerm:
     """A call on one thread opens no parallel region; the note says how the blocks divide and what a region costs."""
-    blocks, cores = block_count(context.chain, schedule), context.machine.cores
+    cores = context.machine.cores
     note = ParallelBlocks(blocks, cores, float(imbalance(blocks, cores)), context.machine.parallel_region_s)
     return PriceTerm(TermKind.REGION, 0.0, note=note)
 

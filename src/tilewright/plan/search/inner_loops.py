@@ -15,14 +15,13 @@ from math import prod
 import numpy as np
 
 from tilewright.arrays import Count, spread
-from tilewright.graph.types import Operator
 from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.layout import panels
-from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, passing_of, seconds, work_of
+from tilewright.plan.model.cost import Block, Moving, Passing, Work, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext, axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
-from tilewright.plan.model.pricing import Blocking, Candidate
+from tilewright.plan.model.pricing import Blocking, Candidate, Walk
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, nest
@@ -60,6 +59,11 @@ InnerLoops = tuple[tuple[str, int], ...]
 
 def refine(context: CostContext, found: Sequence[Candidate]) -> Blocking:
     """The best of the first few candidates when each is refined; the earlier of plans that cost about the same."""
+    return refinement(context, found)[0]
+
+
+def refinement(context: CostContext, found: Sequence[Candidate]) -> tuple[Blocking, Walk]:
+    """The same, with how it is walked."""
     winner, least_gain = found[0], context.coefficients.least_gain
     rivals = [c for c in found[1:] if not c.is_bound]
     rivals = [c for c in rivals if c.used_bytes <= winner.used_bytes or c.used_bytes <= context.capacity_bytes]
@@ -67,11 +71,12 @@ def refine(context: CostContext, found: Sequence[Candidate]) -> Blocking:
     best = _refined(context, _unrefined(context, winner))
     for rival in rivals:
         unrefined = _unrefined(context, rival)
-        if _on_cores(rival, _floor(context, unrefined)) * least_gain < _on_cores(best.candidate, best.seconds):
+        best_s = _on_cores(best.unrefined.candidate, best.seconds)
+        if _on_cores(rival, _floor(context, unrefined)) * least_gain < best_s:
             refined = _refined(context, unrefined)
-            if _on_cores(rival, refined.seconds) * least_gain < _on_cores(best.candidate, best.seconds):
+            if _on_cores(rival, refined.seconds) * least_gain < best_s:
                 best = refined
-    return best
+    return _blocking(context, best), _walk(context, best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +89,28 @@ class _Unrefined:
     around: ChainFigures
     kinds: Mapping[str, Hashable]
     """Of operators: equal for equal layers."""
-    works: Mapping[Hashable, tuple[Passing | None, Work]]
-    """By kind; maps that micro tiles apply have no passing."""
+    works: Mapping[Hashable, tuple[Moving | None, Work]]
+    """By kind; maps that micro tiles apply move nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
+    """Of an operator; `moving` is what it does without loops for L1, its right operand packed or not."""
+
     inner: InnerLoops
     conflict: float | None
+    seconds: float
+    moving: Moving | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Refined:
+    """A candidate with the decisions for every kind of operators, and its price."""
+
+    unrefined: _Unrefined
+    decisions: Mapping[Hashable, _Decision]
+    firsts: Mapping[Hashable, OperatorView]
+    """The first operator of each kind: decisions name its axes."""
     seconds: float
 
 
@@ -100,24 +119,55 @@ def _unrefined(context: CostContext, candidate: Candidate) -> _Unrefined:
     view = view_schedule(context.chain, schedule)
     around = chain_figures(context, view)
     kinds: dict[str, Hashable] = {}
-    works: dict[Hashable, tuple[Passing | None, Work]] = {}
+    works: dict[Hashable, tuple[Moving | None, Work]] = {}
     for member in view.operators:
         name = member.operator.name
         kinds[name] = kind = likeness(context, member), around.shared_loops[name]
         if kind not in works:
-            passing = None if name in context.in_tiles else passing_of(context, around, member)
-            works[kind] = passing, nothing(context) if passing is None else work_of(moving_of(passing))
+            moving = None if name in context.in_tiles else moving_of(passing_of(context, around, member))
+            works[kind] = moving, nothing(context) if moving is None else work_of(moving)
     return _Unrefined(candidate, schedule, view, around, kinds, works)
 
 
-def _refined(context: CostContext, unrefined: _Unrefined) -> Blocking:
-    outer, view, around = unrefined.schedule, unrefined.view, unrefined.around
-    decisions = _decisions(context, unrefined)
-    inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
-    conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
+def _refined(context: CostContext, unrefined: _Unrefined) -> _Refined:
+    """Equal layers are decided once."""
+    decisions = {kind: _decide(context, *work) for kind, work in unrefined.works.items()}
+    firsts: dict[Hashable, OperatorView] = {}
+    for member in unrefined.view.operators:
+        firsts.setdefault(unrefined.kinds[member.operator.name], member)
+    return _Refined(unrefined, decisions, firsts, sum(decisions[kind].seconds for kind in unrefined.kinds.values()))
+
+
+def _blocking(context: CostContext, refined: _Refined) -> Blocking:
+    unrefined, inner, conflicts = refined.unrefined, {}, {}
+    for operator in (member.operator for member in unrefined.view.operators):
+        kind = unrefined.kinds[operator.name]
+        decision, first = refined.decisions[kind], refined.firsts[kind].operator
+        if decision.inner:
+            axes = axes_of_like(first, operator, [axis for axis, _ in decision.inner])
+            inner[operator.name] = tuple(zip(axes, (tile for _, tile in decision.inner), strict=True))
+        if decision.conflict is not None:
+            conflicts[operator.name] = decision.conflict
+    outer = unrefined.schedule
     schedule = replace(outer, body=with_inner(outer.body, inner)) if inner else outer
-    total = sum(decision.seconds for decision in decisions.values())
-    return Blocking(unrefined.candidate, outer, packed(context, view, around, schedule, conflicts), conflicts, total)
+    schedule = packed(context, unrefined.view, unrefined.around, schedule, conflicts)
+    return Blocking(unrefined.candidate, outer, schedule, conflicts, refined.seconds)
+
+
+def _walk(context: CostContext, refined: _Refined) -> Walk:
+    unrefined = refined.unrefined
+    view, around = unrefined.view, unrefined.around
+    movings = {kind: _moving(context, around, decision) for kind, decision in refined.decisions.items()}
+    return Walk(view, around, tuple((one.operator, movings[unrefined.kinds[one.operator.name]]) for one in view.operators))
+
+
+def _moving(context: CostContext, around: ChainFigures, decision: _Decision) -> Moving | None:
+    """What an operator does under what was decided for it."""
+    if decision.moving is None or not decision.inner:
+        return decision.moving
+    whole = decision.moving.passing
+    inner = _inside(whole.view, decision.inner)
+    return moving_of(passing_of(context, around, whole.view, whole.block, inner), decision.conflict)
 
 
 def packed(context: CostContext, view: ChainView, around: ChainFigures, schedule: Schedule, stays: Collection[str]) -> Schedule:
@@ -135,37 +185,22 @@ def packed(context: CostContext, view: ChainView, around: ChainFigures, schedule
     return with_packs(context, schedule, depths, ahead)
 
 
-def _decisions(context: CostContext, unrefined: _Unrefined) -> dict[str, _Decision]:
-    """Of every operator; equal layers are decided once."""
-    known: dict[Hashable, tuple[Operator, _Decision]] = {}
-    found: dict[str, _Decision] = {}
-    for member in unrefined.view.operators:
-        operator = member.operator
-        kind = unrefined.kinds[operator.name]
-        if kind not in known:
-            known[kind] = operator, _decide(context, *unrefined.works[kind])
-        first, decision = known[kind]
-        axes = axes_of_like(first, operator, [axis for axis, _ in decision.inner])
-        tiles = (tile for _, tile in decision.inner)
-        found[operator.name] = replace(decision, inner=tuple(zip(axes, tiles, strict=True)))
-    return found
-
-
-def _decide(context: CostContext, passing: Passing | None, work: Work) -> _Decision:
+def _decide(context: CostContext, moving: Moving | None, work: Work) -> _Decision:
     """Pack or read in place, then the loops for L1."""
     least_gain = context.coefficients.least_gain
-    best = _Decision((), None, float(seconds(context, work)))
-    if passing is None:
+    best = _Decision((), None, float(seconds(context, work)), moving)
+    if moving is None:
         return best
-    operator = passing.view.operator
+    operator = moving.passing.view.operator
     if may_stay(context, operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
         conflict = set_conflict(context, operator, context.cache_levels[0])
-        in_place = work_of(moving_of(passing, conflict))
+        reading = moving_of(moving.passing, conflict)
+        in_place = work_of(reading)
         in_place_s = float(seconds(context, in_place))
         if in_place_s * least_gain < best.seconds:
-            work, best = in_place, _Decision((), conflict, in_place_s)
+            work, best = in_place, _Decision((), conflict, in_place_s, reading)
     if operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
-        return _with_loops(passing, best)
+        return _with_loops(moving.passing, best)
     return best
 
 
@@ -198,7 +233,7 @@ def _with_loops(whole: Passing, best: _Decision) -> _Decision:
         if float(prices[index]) * least_gain < best.seconds:
             chosen = {axis: choices[axis][i] for axis, i in zip(axes, index, strict=True)}
             loops = tuple((axis, chosen[axis]) for axis in order if chosen[axis] < member.tiles[axis])
-            best = _Decision(loops, best.conflict, float(prices[index]))
+            best = replace(best, inner=loops, seconds=float(prices[index]))
     return best
 
 

@@ -36,9 +36,12 @@ def outer_accesses(view: ChainView) -> Iterator[OuterAccess]:
             yield operator_view, operator.write, True
 
 
-def working_set_bytes(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
-    """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays."""
-    live = live_bytes(view)
+def working_set_bytes(view: ChainView, read_once: Collection[tuple[str, Access]] = (), live: Count | None = None) -> Count:
+    """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays.
+
+    `live` is what intermediates take, if that is known.
+    """
+    live = live_bytes(view) if live is None else live
     accesses = [one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in read_once]
     known: dict[Hashable, Count] = {}
     needs = [live + _resident(view, running, accesses, known) for running in view.operators]
