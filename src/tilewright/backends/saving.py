@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from tilewright.backends.backend import Runnable
 from tilewright.backends.checked import Checked, Loaded
 from tilewright.errors import TilewrightError
 from tilewright.runtime.executable import Built, Executable
 from tilewright.runtime.packages.entry_points import SavedEntryPoint, restored, saved
 from tilewright.runtime.packages.reading import Package, StoredArray
-from tilewright.runtime.packages.writing import PackageWriter
+
+if TYPE_CHECKING:
+    from tilewright.backends.backend import Runnable
+    from tilewright.runtime.packages.writing import PackageWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +47,4 @@ def load_kernel(found: SavedKernel, package: Package, threads: int | None) -> Lo
     if strict is None:
         return loaded, constants
     checked = Checked(loaded, lambda: load_kernel(strict, package, threads), found.input_count)
-    return cast(Runnable, checked), constants
+    return cast("Runnable", checked), constants

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def test_without_memory_files_a_temporary_one_is_loaded(saved: Path, monkeypatch
     expected = tw.load(saved)(X)
     monkeypatch.delattr(code.os, "memfd_create")
     assert (tw.load(saved)(X) == expected).all()
-    monkeypatch.setattr(code.tempfile, "NamedTemporaryFile", _refused)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", _refused)
     with pytest.raises(tw.InvalidModel, match="its code cannot be loaded"):
         tw.load(saved)
 

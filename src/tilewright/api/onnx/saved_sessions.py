@@ -19,10 +19,10 @@ from tilewright.errors import ShapeError, TilewrightError
 from tilewright.frontend.onnx.model import Declared, Node
 from tilewright.graph import data_format
 from tilewright.runtime.packages.reading import Package
-from tilewright.runtime.packages.writing import PackageWriter
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.steps import RemainingSubgraph, Step
+    from tilewright.runtime.packages.writing import PackageWriter
 
 
 NOT_NUMBERS = ("object", "list", "none")

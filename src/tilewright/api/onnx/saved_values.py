@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.runtime.packages.reading import Package, StoredArray
-from tilewright.runtime.packages.writing import PackageWriter
+
+if TYPE_CHECKING:
+    from tilewright.runtime.packages.writing import PackageWriter
+
 
 INLINE_BYTES = 1024
 """Of arrays that are part of a plan."""

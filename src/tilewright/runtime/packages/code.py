@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Sequence
 from itertools import count
 
@@ -22,6 +21,8 @@ def loaded(content: bytes, exported: Sequence[str], kind: type[Library], package
     """
     with contextlib.suppress(OSError, AttributeError):
         return _from_memory(content, exported, kind)
+    import tempfile  # 5 ms, and mostly not needed
+
     try:
         with tempfile.NamedTemporaryFile(prefix="tilewright-", suffix=".so") as file:
             file.write(content)

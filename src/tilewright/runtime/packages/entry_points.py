@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tilewright.entry_point import EntryPoint, Signature
 from tilewright.errors import TilewrightError
@@ -16,7 +16,10 @@ from tilewright.runtime.constants import Packed
 from tilewright.runtime.executable import Executable, Origin, executable, pool_of
 from tilewright.runtime.packages import code
 from tilewright.runtime.packages.reading import Package
-from tilewright.runtime.packages.writing import PackageWriter
+
+if TYPE_CHECKING:
+    from tilewright.runtime.packages.writing import PackageWriter
+
 
 MOST = 1 << 62
 """Of extents: their products with strides are `long`."""
