@@ -178,6 +178,22 @@ def test_dynamic_models_are_neither_read_nor_needed_again(tmp_path: Path, unread
     np.testing.assert_allclose(session.run(None, {"x": X[:3]})[0], X[:3] @ W, rtol=1e-4, atol=1e-4)
 
 
+def test_extents_that_were_refused_are_not_tried_again(
+    tmp_path: Path, unread: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows must be even: that is found out once."""
+    refused: list[str] = []
+    refuse = KeptModel.refuse
+    monkeypatch.setattr(KeptModel, "refuse", lambda *args: (refused.append(args[1]), refuse(*args))[1])
+    halves = helper.make_node("Reshape", ["p", "shape"], ["y"])
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), halves]
+    path = saved(tmp_path / "model.onnx", nodes, {"w": W, "shape": np.array([2, -1, 48])}, extent="n")
+    expected = run(path)
+    assert refused
+    unread()
+    np.testing.assert_array_equal(run(path), expected)
+
+
 def test_values_of_inputs_that_decide_are_part_of_the_question() -> None:
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["t"]), helper.make_node("Neg", ["t"], ["y"])]
     shape_info = helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, [2])

@@ -16,11 +16,12 @@ import numpy as np
 from tilewright.api.building import Options
 from tilewright.artifact import Artifact
 from tilewright.dtypes import dtype_named
+from tilewright.errors import Undecided
 from tilewright.frontend.onnx.files import Content
 from tilewright.frontend.onnx.stage_types import Given, Stage
 from tilewright.graph import data_format
 from tilewright.graph.data_format import ARRAY_TYPES, Unreadable
-from tilewright.graph.types import Constant, Graph
+from tilewright.graph.types import Constant, Extent, Graph
 from tilewright.runtime import artifacts
 
 MOST_KEPT_BYTES = 4 << 20
@@ -66,6 +67,31 @@ class KeptStage:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptRefusal:
+    """An `Undecided` question about the extents of a stage: who asks with other ones finds a stage."""
+
+    message: str
+    where: str
+    why: str
+    hint: str
+    cuts: tuple[tuple[str, int], ...]
+    equal: tuple[tuple[Extent, Extent], ...]
+    numbers: tuple[str, ...]
+
+    def problem(self) -> Undecided:
+        """The error."""
+        problem = Undecided(self.message, where=self.where, why=self.why, hint=self.hint)
+        return problem.with_cuts(self.cuts).with_equal(self.equal).with_numbers(self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What is on disk for a question."""
+
+    answer: KeptStage | KeptRefusal
+
+
+@dataclass(frozen=True, slots=True)
 class KeptModel:
     """The stages of a model with this content, where `key` tells its bytes and which nodes of it are meant."""
 
@@ -81,16 +107,30 @@ class KeptModel:
         return "\0".join((self.key, repr(sorted(given.items())), repr(values), repr(sorted(unknowable)), planned))
 
     def find(self, question: str, options: Options) -> tuple[Stage, Artifact] | None:
-        """The stage of a question with its code, if both were kept."""
+        """The stage of a question with its code, if both were kept. Raises `Undecided` as the front end or the planner did."""
         store = options.store()
         kept = None if store is None else store.find(question)
         if store is None or kept is None:
             return None
-        with suppress(Unreadable):
-            found = data_format.decode(kept, KeptStage)
-            artifact = artifacts.decode(store.named(found.artifact) or b"")
-            return None if artifact is None else (found.stage(self.content), artifact)
-        return None
+        try:
+            found = data_format.decode(kept, KeptAnswer).answer
+        except Unreadable:
+            return None
+        if isinstance(found, KeptRefusal):
+            raise found.problem()
+        artifact = artifacts.decode(store.named(found.artifact) or b"")
+        return None if artifact is None else (found.stage(self.content), artifact)
+
+    def refuse(self, question: str, problem: Undecided, options: Options) -> None:
+        """Keep that there is no stage for these extents, and what would help."""
+        told = (problem.message, problem.where, problem.why, problem.hint)
+        self._answer(question, KeptRefusal(*told, problem.cuts, problem.equal, problem.numbers), options)
+
+    def _answer(self, question: str, answer: KeptStage | KeptRefusal, options: Options) -> None:
+        store = options.store()
+        if store is not None:
+            with suppress(Unreadable):
+                store.keep(question, data_format.encode(KeptAnswer(answer), KeptAnswer))
 
     def keep(self, question: str, stage: Stage, graph: Graph, options: Options) -> None:
         """Keep a stage whose code was made of `graph`, where it is a graph and nothing else."""
@@ -105,8 +145,7 @@ class KeptModel:
         about = (stage.inputs, stage.outputs, stage.same, stage.known, stage.given)
         names = (stage.nodes, stage.operator_names, stage.tensor_names)
         kept = KeptStage(graph.name, graph.inputs, graph.outputs, constants, *about, *names, name)
-        with suppress(Unreadable):
-            store.keep(question, data_format.encode(kept, KeptStage))
+        self._answer(question, kept, options)
 
 
 def _where(array: np.ndarray, content: Content) -> Place | np.ndarray:

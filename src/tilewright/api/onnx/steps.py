@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -292,9 +293,20 @@ class _Maker:
         given, decided = remaining.given(self.values, extents, self.constants)
         question = remaining.kept.question(given, decided, self.constants.unknowable, options)
         found = remaining.kept.find(question, options)
-        if found is None:
+        if found is not None:
+            return Imported(found[0], question, found[1])
+        with self._refusals_kept(question):
             return Imported(with_planned_matrices(self._stage, extents), question)
-        return Imported(found[0], question, found[1])
+
+    @contextmanager
+    def _refusals_kept(self, question: str) -> Iterator[None]:
+        """Keep what becomes clear of extents inside, so that nobody tries them again."""
+        try:
+            yield
+        except Undecided as problem:
+            if self.remaining.kept is not None and question:
+                self.remaining.kept.refuse(question, problem, self.remaining.context.options)
+            raise
 
     def _stage(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
@@ -315,7 +327,7 @@ class _Maker:
 
     def compile(self, imported: Imported) -> Step:
         """The step of a stage, which is remembered with the values of its call."""
-        with preparing(self.remaining.name), collector_waits():
+        with preparing(self.remaining.name), collector_waits(), self._refusals_kept(imported.question):
             step = self._step(imported)
         self.remaining.remember(step, self.values)
         return step
