@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-
-import numpy as np
+from typing import TypeVar
 
 from tilewright import package_files
 from tilewright.plan.search.core.problem import BeyondLimits, Packed
@@ -16,10 +17,13 @@ from tilewright.plan.search.core.problem import BeyondLimits, Packed
 FILES = ("problem.c", "regions.c", "price.c", "orders.c", "options.c", "best.c", "search.c", "entries.c")
 """In the order in which one compiler reads them."""
 EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times")
-LEAST_MEMORY = 1 << 25
-MOST_MEMORY = 1 << 33
+MEMORY_BYTES = (1 << 33, 1 << 30, 1 << 25)
+"""What a search may use; where a process may not have so many addresses, less. Most searches use less than a MiB."""
+KEPT_BYTES = 1 << 25
+"""What a thread keeps for its next search."""
 
 Core = ctypes.CDLL
+Read = TypeVar("Read")
 _opener: list[Callable[[], Core | None]] = []
 _threads = threading.local()
 
@@ -39,18 +43,32 @@ def data_of(packed: Packed) -> _Data:
     return _Data(*packed.addresses())
 
 
-def called(function: Callable[..., int], before: tuple[object, ...], after: tuple[object, ...]) -> None:
-    """Call a function of the core with memory that suffices between its arguments. Raises `BeyondLimits`."""
-    while True:
-        memory = getattr(_threads, "memory", None)
-        if memory is None:
-            memory = _threads.memory = np.empty(LEAST_MEMORY, dtype=np.uint8)
-        result = function(*before, memory.__array_interface__["data"][0], memory.size, *after)
-        if result > 0:
-            return
-        if result < 0 or memory.size >= MOST_MEMORY:
+def called(function: Callable[..., int], before: tuple[object, ...], after: tuple[object, ...], read: Callable[[], Read]) -> Read:
+    """Call a function of the core with memory between its arguments, and read what it found before that memory is given back.
+
+    Raises `BeyondLimits`.
+    """
+    memory = _memory()
+    result = function(*before, ctypes.addressof(ctypes.c_char.from_buffer(memory)), len(memory), *after)
+    found = read() if result > 0 else None
+    if len(memory) > KEPT_BYTES:
+        memory.madvise(mmap.MADV_DONTNEED, KEPT_BYTES)
+    if found is None:
+        raise BeyondLimits
+    return found
+
+
+def _memory() -> mmap.mmap:
+    """This thread's memory: addresses, whose pages are there once they were written."""
+    if not hasattr(_threads, "memory"):
+        for size_bytes in MEMORY_BYTES:
+            with suppress(OSError):
+                _threads.memory = mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                break
+        else:
             raise BeyondLimits
-        _threads.memory = np.empty(memory.size * 8, dtype=np.uint8)
+    memory: mmap.mmap = _threads.memory
+    return memory
 
 
 def use(opener: Callable[[], Core | None]) -> None:

@@ -45,9 +45,13 @@ def _extents(core: library.Core, problem: Packed, orders: Packed, count: int, nu
     """The extents of all required regions."""
     found = (ctypes.c_int64 * 2)()
     data, of_orders = library.data_of(problem), library.data_of(orders)
-    library.called(core.tw_extents, (ctypes.byref(data), ctypes.byref(of_orders), count), (ctypes.addressof(found),))
-    heads = (ctypes.c_int64 * found[1]).from_address(found[0])
+    before, address = (ctypes.byref(data), ctypes.byref(of_orders), count), ctypes.addressof(found)
+    return library.called(core.tw_extents, before, (address,), lambda: _read_extents(found, numbers))
+
+
+def _read_extents(found: ctypes.Array[ctypes.c_int64], numbers: Numbers) -> Extents:
     operators, axes, extents = list(numbers.operators), list(numbers.axes), {}
+    heads = (ctypes.c_int64 * found[1]).from_address(found[0])
     for operator, axis, pairs, first in zip(*(iter(heads),) * 4, strict=True):
         numbers_of_pairs = (ctypes.c_int64 * (2 * pairs)).from_address(first)[:]
         extents[operators[operator], axes[axis]] = list(zip(*(iter(numbers_of_pairs),) * 2, strict=True))
@@ -65,7 +69,7 @@ class Found:
 def _called(function: Callable[..., int], problem: CoreProblem, orders: Packed, *arguments: Any) -> None:
     data = [library.data_of(packed) for packed in (problem.problem, orders, problem.tables)]
     before = ctypes.byref(data[0]), ctypes.byref(data[1]), len(problem.variants)
-    library.called(function, before, (ctypes.byref(data[2]), *arguments))
+    library.called(function, before, (ctypes.byref(data[2]), *arguments), lambda: True)
 
 
 def search(core: library.Core, problem: CoreProblem, groups: tuple[FusedGroup, ...], kept_bounds: int) -> list[Found]:
