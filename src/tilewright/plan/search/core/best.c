@@ -11,13 +11,13 @@ typedef struct {
   int64_t *orders, *tiles;  // by operator: number of the order of inner loops, place of its tiles
 } Candidate;
 
-static double on_cores(const Problem *problem, double seconds, int64_t blocks) {
+static inline double on_cores(const Problem *problem, double seconds, int64_t blocks) {
   if (problem->cores == 1) return seconds;
   double imbalance = (double)(quotient_up(blocks, problem->cores) * problem->cores) / (double)blocks;
   return seconds * imbalance / (double)problem->cores + problem->region_s * (double)(blocks > 1);
 }
 
-static double with_spills(const Problem *problem, double price, double used) {
+static inline double with_spills(const Problem *problem, double price, double used) {
   double excess = used / (double)problem->capacity_bytes;
   return excess > 1 ? price * (4.0 + excess) : price;
 }

@@ -100,7 +100,7 @@ static int with_groups(const Problem *problem, const Order *above, const FusedGr
   return 1;
 }
 
-static int64_t choice(const Order *order, int64_t dim, int64_t number) {
+static inline int64_t choice(const Order *order, int64_t dim, int64_t number) {
   return order->picks[dim] ? order->picks[dim][number] : number;
 }
 
@@ -118,7 +118,7 @@ static int64_t point_count(const Order *order) {
   return count;
 }
 
-static const FusedGroup *group_of(const Order *order, int64_t operator) {
+static inline const FusedGroup *group_of(const Order *order, int64_t operator) {
   for (int64_t g = 0; order->fused && g < order->fused->count; g++) {
     if (has(order->fused->groups[g].members, operator)) return &order->fused->groups[g];
   }

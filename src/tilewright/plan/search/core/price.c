@@ -123,7 +123,7 @@ static int64_t elements(const Footprint *footprint, const int64_t *tiles) {
 }
 
 // How often every tile of an access along some axes comes back: `traffic.tile_visits`.
-static int64_t visits(const Loop *loops, int64_t count, uint64_t axes) {
+static inline int64_t visits(const Loop *loops, int64_t count, uint64_t axes) {
   int64_t outermost = 0, found = 1;
   while (outermost < count && has(axes, loops[outermost].axis)) outermost++;
   int reuse_ended = 0;
@@ -134,12 +134,12 @@ static int64_t visits(const Loop *loops, int64_t count, uint64_t axes) {
   return found;
 }
 
-static double moved_bytes(const Operand *operand, double swept, const Loop *loops, int64_t count) {
+static inline double moved_bytes(const Operand *operand, double swept, const Loop *loops, int64_t count) {
   int64_t times = visits(loops, count, operand->axes);
   return (double)operand->element_bytes * swept * (double)(operand->is_write ? 2 * times - 1 : times);
 }
 
-static int64_t along(const int64_t *tiles, int64_t axis) { return axis < 0 ? 1 : tiles[axis]; }
+static inline int64_t along(const int64_t *tiles, int64_t axis) { return axis < 0 ? 1 : tiles[axis]; }
 
 // The loops around the micro kernel inside a block; those of which the nearest level holds the inside have one trip.
 static int64_t kernel_loops(
@@ -229,7 +229,7 @@ static void move(const Problem *problem, const Operator *operator, const Around 
   }
 }
 
-static int packs_ahead(const Operator *operator, const View *view) {
+static inline int packs_ahead(const Operator *operator, const View *view) {
   return operator->may_pack_ahead && !has(view->region_axes, operator->column);
 }
 
@@ -330,7 +330,7 @@ static double prefetch_seconds(const Problem *problem, const Operator *operator,
   return calls * cycles / problem->hz - hidden - problem->prefetch_hides * pages;
 }
 
-static double points(const View *view, uint64_t axes) {
+static inline double points(const View *view, uint64_t axes) {
   int64_t count = 1;
   for (uint64_t left = axes; left; left &= left - 1) count *= view->sizes[__builtin_ctzll(left)];
   return (double)count;

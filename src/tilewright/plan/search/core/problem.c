@@ -43,8 +43,8 @@ typedef struct {
   const double *reals;
 } Reader;
 
-static int64_t integer(Reader *from) { return *from->integers++; }
-static double real(Reader *from) { return *from->reals++; }
+static inline int64_t integer(Reader *from) { return *from->integers++; }
+static inline double real(Reader *from) { return *from->reals++; }
 
 static const int64_t *integers(Reader *from, int64_t count) {
   const int64_t *first = from->integers;
@@ -69,12 +69,12 @@ static int64_t bit_count(uint64_t bits) {
   return count;
 }
 
-static int has(uint64_t axes, int64_t axis) { return (int)(axes >> axis & 1); }
-static int64_t least_count(int64_t left, int64_t right) { return left <= right ? left : right; }
-static int64_t most_count(int64_t left, int64_t right) { return left >= right ? left : right; }
-static int64_t quotient_up(int64_t left, int64_t right) { return (left + right - 1) / right; }
-static double least(double left, double right) { return left <= right || left != left ? left : right; }
-static double most(double left, double right) { return left >= right || left != left ? left : right; }
+static inline int has(uint64_t axes, int64_t axis) { return (int)(axes >> axis & 1); }
+static inline int64_t least_count(int64_t left, int64_t right) { return left <= right ? left : right; }
+static inline int64_t most_count(int64_t left, int64_t right) { return left >= right ? left : right; }
+static inline int64_t quotient_up(int64_t left, int64_t right) { return (left + right - 1) / right; }
+static inline double least(double left, double right) { return left <= right || left != left ? left : right; }
+static inline double most(double left, double right) { return left >= right || left != left ? left : right; }
 
 // A dimension of an access in which several axes move: a sum of factors and axes.
 typedef struct {

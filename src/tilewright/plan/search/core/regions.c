@@ -32,11 +32,11 @@ typedef struct LoopSet {
   double *least_prices, *least_uses;  // by operator and point, once they were asked for: see `bound_order`
 } LoopSet;
 
-static int64_t tile_of(const Problem *problem, int64_t axis, int64_t choice) {
+static inline int64_t tile_of(const Problem *problem, int64_t axis, int64_t choice) {
   return has(problem->batch, axis) ? 1 : problem->tiles[axis][choice];
 }
 
-static int64_t value_at(const Figure *figure, int64_t dims, const int64_t *choices) {
+static inline int64_t value_at(const Figure *figure, int64_t dims, const int64_t *choices) {
   int64_t place = 0;
   for (int64_t d = 0; d < dims; d++) place += figure->strides[d] * choices[d];
   return figure->values[place];
