@@ -34,10 +34,11 @@ from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.reasons import Loops
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds, TileBlocks
+from tilewright.plan.search.candidates import Found
 from tilewright.plan.search.core import library
 from tilewright.plan.search.core.orders import Variant
 from tilewright.plan.search.core.problem import BeyondLimits
-from tilewright.plan.search.core.searched import CoreProblem, Found, core_problem, least_times
+from tilewright.plan.search.core.searched import CoreProblem, core_problem, least_times
 from tilewright.plan.search.core.searched import search as searched_by_core
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from tilewright.arrays import Count, Quantity, content, expanded, spread
-from tilewright.graph.types import Operator, SymbolicExtent
+from tilewright.graph.types import Operator
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost import Block, measure, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import axes_of_like, likeness
@@ -24,7 +24,7 @@ from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, se
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.model.pricing import Candidate
-from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance, threads_seconds
+from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.loop_views import (
     ChainView,
     LoopView,
@@ -35,8 +35,9 @@ from tilewright.plan.regions.loop_views import (
     view_outer_loops,
 )
 from tilewright.plan.regions.online_reductions import live_states
-from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of, planned_sizes
+from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
 from tilewright.plan.search.bounds import Bounds, TileBlocks, Tiles, tile_bytes, with_spills
+from tilewright.plan.search.candidates import Order
 from tilewright.plan.search.resident_tiles import (
     MOST_RESIDENT,
     Resident,
@@ -138,17 +139,16 @@ class OuterLoops:
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The outer loops with the tiles of its least bound, for what is told of plans that lost."""
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
-        blocks = int(spread(self.parallel_blocks, self.shape)[index])
-        return self.bound_candidate(index, float(price[index]), int(used[index]), blocks)
+        blocks, cores_s = int(spread(self.parallel_blocks, self.shape)[index]), float(price[index])
+        return self._order().bound(
+            self.context, self._tiles_at(index), cores_s=cores_s, used_bytes=int(used[index]), blocks=blocks
+        )
 
-    def bound_candidate(self, index: tuple[int, ...], cores_s: float, used_bytes: int, blocks: int) -> Candidate:
-        """What the tiles at these places cost at least."""
-        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        cores = self.context.machine.cores
-        seconds = float(cores_s * cores / imbalance(blocks, cores))
-        cut = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
-        fused_groups = self._cut_fused_groups(tiles)
-        return Candidate(cut, tiles, {}, {}, seconds, cores_s, used_bytes, blocks, True, self.line_buffered, fused_groups)
+    def _order(self) -> Order:
+        return Order(self.outer_loops, self.line_buffered, self.fused_groups)
+
+    def _tiles_at(self, index: tuple[int, ...]) -> dict[str, int]:
+        return {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
 
     def restricted(self, able: np.ndarray) -> OuterLoops | None:
         """The same outer loops with those tiles of its axes that are part of any able combination; None if there are none."""
@@ -241,40 +241,16 @@ class OuterLoops:
         volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = np.asarray(self._on_cores(total))
         index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)
-        chosen = {name: (int(choice.order[index]), int(choice.index[index])) for name, choice in choices.items()}
-        seconds, cores_s = float(total[index]), float(on_cores[index])
-        return self.candidate(index, chosen, seconds, cores_s, int(used[index]), int(blocks[index]))
-
-    def candidate(
-        self,
-        index: tuple[int, ...],
-        chosen: Mapping[str, tuple[int, int]],
-        seconds: float,
-        cores_s: float,
-        used_bytes: int,
-        blocks: int,
-    ) -> Candidate:
-        """The candidate with the tiles at these places; `chosen` has of every operator the number of its order of inner loops and
-        the place of their tiles."""
-        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        orders = {
-            member.operator.name: self._inner_orders(member)[chosen[member.operator.name][0]] for member in self.view.operators
-        }
-        inner_tiles = {name: self._inner_tiles(order, chosen[name][1]) for name, order in orders.items()}
-        outer_loops = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
-        return Candidate(
-            outer_loops=outer_loops,
-            tiles=tiles,
-            inner_orders={
-                name: tuple(axis for axis in order if self._cuts(axis, inner_tiles[name][axis])) for name, order in orders.items()
-            },
-            inner_tiles=inner_tiles,
-            seconds=seconds,
-            cores_s=cores_s,
-            used_bytes=used_bytes,
-            blocks=blocks,
-            line_buffered=self.line_buffered if outer_loops[-1:] == self.outer_loops[-1:] else (),
-            fused_groups=self._cut_fused_groups(tiles),
+        orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
+        inner = {name: self._inner_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
+        return self._order().candidate(
+            context,
+            self._tiles_at(index),
+            inner,
+            seconds=float(total[index]),
+            cores_s=float(on_cores[index]),
+            used_bytes=int(used[index]),
+            blocks=int(blocks[index]),
         )
 
     def _options(self, around: ChainFigures) -> dict[str, tuple[_Option, ...]]:
@@ -374,23 +350,17 @@ class OuterLoops:
     def _resident(self, view: OperatorView) -> Resident:
         return resident_bytes(self.context, self.view, self.fused_groups, view)
 
-    def _cut_fused_groups(self, tiles: Mapping[str, int]) -> tuple[FusedGroup, ...]:
-        cut = (replace(group, axes=tuple(a for a in group.axes if self._cuts(a, tiles[a]))) for group in self.fused_groups)
-        return tuple(fused_group for fused_group in cut if fused_group.axes)
-
     def _inner_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
         dims = self._inner_dims(order)
         choices = [self.space.tiles[axis] for axis in dims]
         position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if dims else ()
-        return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
+        tiles = {axis: some[int(i)] for axis, some, i in zip(dims, choices, position, strict=True)}
+        return {axis: tiles[axis] for axis in order}
 
     def _on_cores(self, seconds: Quantity) -> Quantity:
         """The time on the machine's cores of what takes so long on one thread, for all tiles."""
         machine = self.context.machine
         return threads_seconds(seconds, self.parallel_blocks, machine.cores, machine.parallel_region_s)
-
-    def _cuts(self, axis: str, tile: int) -> bool:
-        return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < planned_sizes(self.context.chain)[axis]
 
 
 def outer_orders(space: Space, every: TileBlocks) -> tuple[OuterLoops, ...]:

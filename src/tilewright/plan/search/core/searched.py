@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.model.pricing import Candidate
-from tilewright.plan.model.threads import imbalance
-from tilewright.plan.schedule import FusedGroup, planned_sizes
+from tilewright.plan.schedule import FusedGroup
+from tilewright.plan.search.candidates import Found, Order
 from tilewright.plan.search.core import library
 from tilewright.plan.search.core.orders import Tree, Variant, pack_tree, packed_choices, packed_orders
 from tilewright.plan.search.core.problem import Data, Extents, Numbers, Packed, packed_problem, packed_tables
@@ -56,14 +55,6 @@ def _read_extents(found: ctypes.Array[ctypes.c_int64], numbers: Numbers) -> Exte
         numbers_of_pairs = (ctypes.c_int64 * (2 * pairs)).from_address(first)[:]
         extents[operators[operator], axes[axis]] = list(zip(*(iter(numbers_of_pairs),) * 2, strict=True))
     return extents
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found for an order of outer loops: its best candidate, or what it costs at least."""
-
-    is_found: bool
-    candidate: Candidate
 
 
 def _called(function: Callable[..., int], problem: CoreProblem, orders: Packed, *arguments: Any) -> None:
@@ -128,28 +119,16 @@ def _decoded(problem: CoreProblem, trees: Sequence[Tree], numbers: Iterator[int]
 
 
 def _candidate(problem: CoreProblem, order: Tree, is_found: bool, numbers: Iterator[int], figures: Iterator[float]) -> Candidate:
-    outer_loops, line_buffered = order.outer_loops, problem.variants[order.order][1]
-    context, space = problem.space.context, problem.space
-    axes, blocks, inside = (
-        list(problem.numbers.axes),
-        next(numbers),
-        {axis for group in order.fused_groups for axis in group.axes},
-    )
-    of_axis = {
-        axis: space.tiles[axis] if axis in inside else space.outer_tiles(axis) for axis in axes if axis in (*outer_loops, *inside)
-    }
-    tiles = {axis: some[next(numbers)] for axis, some in of_axis.items()}
+    space, axes, blocks = problem.space, list(problem.numbers.axes), next(numbers)
+    inside = {axis for group in order.fused_groups for axis in group.axes}
+    of_axis = {axis: space.tiles[axis] if axis in inside else space.outer_tiles(axis) for axis in (*order.outer_loops, *inside)}
+    tiles = {axis: of_axis[axis][next(numbers)] for axis in axes if axis in of_axis}
     inner = {operator: _inner_loops(space, axes, numbers) for operator in problem.numbers.operators} if is_found else {}
-    seconds, cores_s, used = next(figures), next(figures), int(next(figures))
-    cut = tuple(axis for axis in outer_loops if _cuts(space, axis, tiles[axis]))
-    own = (FusedGroup(group.operators, tuple(a for a in group.axes if _cuts(space, a, tiles[a]))) for group in order.fused_groups)
-    groups = tuple(group for group in own if group.axes)
+    seconds, cores_s, used_bytes = next(figures), next(figures), int(next(figures))
+    loops = Order(order.outer_loops, problem.variants[order.order][1], order.fused_groups)
     if not is_found:
-        seconds = float(cores_s * context.machine.cores / imbalance(blocks, context.machine.cores))
-        return Candidate(cut, tiles, {}, {}, seconds, cores_s, used, blocks, True, line_buffered, groups)
-    orders = {name: tuple(axis for axis, tile in loops.items() if _cuts(space, axis, tile)) for name, loops in inner.items()}
-    buffered = line_buffered if cut[-1:] == outer_loops[-1:] else ()
-    return Candidate(cut, tiles, orders, inner, seconds, cores_s, used, blocks, False, buffered, groups)
+        return loops.bound(space.context, tiles, cores_s=cores_s, used_bytes=used_bytes, blocks=blocks)
+    return loops.candidate(space.context, tiles, inner, seconds=seconds, cores_s=cores_s, used_bytes=used_bytes, blocks=blocks)
 
 
 def _inner_loops(space: Space, axes: list[str], numbers: Iterator[int]) -> dict[str, int]:
@@ -160,11 +139,6 @@ def _inner_loops(space: Space, axes: list[str], numbers: Iterator[int]) -> dict[
         place, at = divmod(place, len(space.tiles[axis]))
         tiles[axis] = space.tiles[axis][at]
     return {axis: tiles[axis] for axis in order}
-
-
-def _cuts(space: Space, axis: str, tile: int) -> bool:
-    chain = space.context.chain
-    return isinstance(chain.extents[axis], SymbolicExtent) or tile < planned_sizes(chain)[axis]
 
 
 def least_times(
