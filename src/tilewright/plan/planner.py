@@ -38,6 +38,7 @@ from tilewright.plan.reasons import TakenOver, Unplannable
 from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.required_regions import forget_regions
 from tilewright.plan.schedule import Schedule
+from tilewright.plan.search.core.searched import CoreProblem
 from tilewright.plan.search.exact_search import planning_problem, search, search_problem
 from tilewright.plan.search.inner_loops import refine, refinement
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_inexact, lost_kernels, lost_single_part
@@ -160,7 +161,7 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
         plan = with_leaves(with_execution(plan_scalar_loop(chain, machine, coefficients), {}))
         return PricedChain(chain, plan.price, plan.floor, plan)
     problem = planning_problem(chain, machine, available, coefficients)
-    priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem)))
+    priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), problem.in_core))
     forget_regions(problem.context.chain)
     return priced
 
@@ -177,9 +178,11 @@ def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
     return priced
 
 
-def refined(context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...]) -> Searched:
+def refined(
+    context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...], in_core: CoreProblem | None = None
+) -> Searched:
     """The best of the candidates found, with its reduction split where that pays."""
-    blocking, walk = refinement(context, found)
+    blocking, walk = refinement(context, found, in_core)
     check_executable(context.chain, blocking.schedule)
     prefetches = choose_prefetches(context, blocking, walk)
     price = price_with_stores(prefetches.context, blocking, walk, prefetches.works)

@@ -16,7 +16,7 @@ from tilewright.arrays import product
 from tilewright.graph.types import Operator
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, axis_stride, own_bytes, source_position
-from tilewright.plan.model.pricing import Blocking, Walk, Works, price_blocking
+from tilewright.plan.model.pricing import Blocking, Walked, Works, price_blocking
 from tilewright.plan.reasons import UnreadLines
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
@@ -38,7 +38,7 @@ def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, 
     return tuple(operator.name for operator in context.chain.operators if _finishes_output(context, schedule, operator))
 
 
-def price_with_stores(context: CostContext, blocking: Blocking, walk: Walk | None = None, done: Works | None = None) -> Price:
+def price_with_stores(context: CostContext, blocking: Blocking, walk: Walked | None = None, done: Works | None = None) -> Price:
     """The price of a plan with the gain of its non-temporal stores; arguments are those of `price_blocking`.
 
     Lines of the output are not read, of which a part would show as that of all traffic does.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.model.cost import Moving, Work, nothing, seconds, work_of
+from tilewright.plan.model.cost import seconds
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.pricing import Blocking, Walk, Works, walk_of
+from tilewright.plan.model.pricing import Blocking, Walked, Works, walk_of
 from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
 
@@ -23,23 +22,19 @@ class PrefetchChoice:
     rejected: tuple[Rejected, ...]
 
 
-def choose_prefetches(plain: CostContext, blocking: Blocking, walk: Walk | None = None) -> PrefetchChoice:
+def choose_prefetches(plain: CostContext, blocking: Blocking, walk: Walked | None = None) -> PrefetchChoice:
     """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context.
 
     `walk` is how the blocking is walked with these, where that is known.
     """
-    known = (walk or walk_of(plain, blocking)).movings
-    done = _works(plain, known)
+    walk = walk or walk_of(plain, blocking)
+    done = walk.works(plain)
     plain_s = _operator_seconds(plain, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
-    for prefetch in sorted({kernel.prefetch for kernel in plain.available if kernel.prefetch}):
-        changed = _prefetching(plain, prefetch)
-        if not changed:
-            continue
+    for changed in prefetching_kernels(plain).values():
         prefetching = plain.with_kernels(changed)
-        moved = known if _move_alike(plain, changed) else walk_of(prefetching, blocking).movings
-        asking = [(operator, moving) for operator, moving in moved if operator.name in changed]
-        prefetching_s = _operator_seconds(prefetching, _works(prefetching, asking))
+        walked = walk if move_alike(plain, changed) else walk_of(prefetching, blocking)
+        prefetching_s = _operator_seconds(prefetching, walked.works(prefetching))
         for name, kernel in changed.items():
             if name not in best or prefetching_s[name] < best[name][1]:
                 best[name] = kernel, prefetching_s[name]
@@ -49,25 +44,20 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, walk: Walk | None 
     if not chosen:
         return PrefetchChoice(plain, done, rejected)
     context = plain.with_kernels(chosen)
-    moved = known if _move_alike(plain, chosen) else walk_of(context, blocking).movings
-    return PrefetchChoice(context, _works(context, moved), rejected)
+    walked = walk if move_alike(plain, chosen) else walk_of(context, blocking)
+    return PrefetchChoice(context, walked.works(context), rejected)
 
 
-def _move_alike(context: CostContext, kernels: Mapping[str, MicroKernel]) -> bool:
+def prefetching_kernels(context: CostContext) -> dict[tuple[str, ...], dict[str, MicroKernel]]:
+    """By what they prefetch: kernels of the same tiles as those of operators, where there are any."""
+    every = sorted({kernel.prefetch for kernel in context.available if kernel.prefetch})
+    found = {prefetch: _prefetching(context, prefetch) for prefetch in every}
+    return {prefetch: kernels for prefetch, kernels in found.items() if kernels}
+
+
+def move_alike(context: CostContext, kernels: Mapping[str, MicroKernel]) -> bool:
     """Whether operators move the same with other micro kernels."""
     return all(kernel.differs_in_prefetches(context.kernels[name]) for name, kernel in kernels.items())
-
-
-def _works(context: CostContext, moved: Sequence[tuple[Operator, Moving | None]]) -> tuple[tuple[Operator, Work], ...]:
-    """The work of operators with the micro kernels of a context; equal layers, which move the same, are priced once."""
-    known: dict[Hashable, Work] = {}
-    found = []
-    for operator, moving in moved:
-        key = id(moving), context.kernels.get(operator.name)
-        if key not in known:
-            known[key] = nothing(context) if moving is None else work_of(moving, context.kernels)
-        found.append((operator, known[key]))
-    return tuple(found)
 
 
 def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:

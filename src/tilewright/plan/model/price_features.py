@@ -13,7 +13,7 @@ from tilewright.coefficients import Coefficients
 from tilewright.machine.fit_files import FITTED
 from tilewright.plan.model.cost import Work, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.pricing import Blocking, spills, walk_of, works
+from tilewright.plan.model.pricing import Blocking, walk_of, works
 from tilewright.price_terms import TERMS
 
 TRAFFIC = TERMS["traffic"]
@@ -35,7 +35,7 @@ def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, fl
             computing_s, paid_s = (new - old for new, old in zip(seconds, without[operator], strict=True))
             if seconds != without[operator]:
                 found[operator] |= {name: computing_s + paid_s, f"{name}_computing": computing_s}
-    found[context.chain.operators[-1].name]["spilled_s"] = spills(context, walk_of(context, blocking)).seconds
+    found[context.chain.operators[-1].name]["spilled_s"] = walk_of(context, blocking).spills(context).seconds
     return found
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from tilewright.arrays import product
+from tilewright.arrays import Count, product
 from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Operator, element_bytes
 from tilewright.plan.model.cost import Moving, Work, moving_of, nothing, passing_of, traffic_seconds, visible_seconds, work_of
@@ -89,15 +90,40 @@ class Blocking:
     seconds: float
 
 
+class Walked(Protocol):
+    """A blocking as it is walked, for its price."""
+
+    def works(self, context: CostContext) -> Works:
+        """What every operator costs with the micro kernels of a context: others than it is walked with prefetch differently."""
+
+    def spills(self, context: CostContext) -> PriceTerm:
+        """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A blocking as it is walked."""
+    """The same in full."""
 
     outer: ChainView
     """The loops of the fusion level."""
     around: ChainFigures
     movings: tuple[tuple[Operator, Moving | None], ...]
     """What every operator does without prefetches, equal layers the same; None of maps in micro tiles."""
+
+    def works(self, context: CostContext) -> Works:
+        """As of `Walked`; equal layers, which move the same, are priced once."""
+        known: dict[Hashable, Work] = {}
+        found = []
+        for operator, moving in self.movings:
+            key = id(moving), context.kernels.get(operator.name)
+            if key not in known:
+                known[key] = nothing(context) if moving is None else work_of(moving, context.kernels)
+            found.append((operator, known[key]))
+        return tuple(found)
+
+    def spills(self, context: CostContext) -> PriceTerm:
+        """As of `Walked`."""
+        return spills(context, self.outer, self.around.live_bytes)
 
 
 def walk_of(context: CostContext, blocking: Blocking) -> Walk:
@@ -107,13 +133,9 @@ def walk_of(context: CostContext, blocking: Blocking) -> Walk:
     return Walk(outer, around, tuple(_movings(context, blocking, outer, around)))
 
 
-def works(context: CostContext, blocking: Blocking) -> Iterator[tuple[Operator, Work]]:
+def works(context: CostContext, blocking: Blocking) -> Works:
     """What every operator of a blocking costs."""
-    return _works(context, walk_of(context, blocking))
-
-
-def _works(context: CostContext, walk: Walk) -> Iterator[tuple[Operator, Work]]:
-    return ((operator, work_of(moving) if moving is not None else nothing(context)) for operator, moving in walk.movings)
+    return walk_of(context, blocking).works(context)
 
 
 def _movings(
@@ -170,7 +192,7 @@ def combine_seconds(context: CostContext, parts: int) -> float:
     return context.coefficients.combining * (moved + passing)
 
 
-def price_blocking(context: CostContext, blocking: Blocking, walk: Walk | None = None, done: Works | None = None) -> Price:
+def price_blocking(context: CostContext, blocking: Blocking, walk: Walked | None = None, done: Works | None = None) -> Price:
     """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level.
 
     `walk` and `done` are how it is walked and what the operators cost, where that is known.
@@ -179,7 +201,7 @@ def price_blocking(context: CostContext, blocking: Blocking, walk: Walk | None =
     terms: list[PriceTerm] = []
     beside = (TermKind.PACKING, TermKind.BLOCKS, TermKind.LINE_BUFFERS, TermKind.VISIBLE_TRAFFIC, TermKind.PREFETCHES)
     totals = dict.fromkeys(beside, 0.0)
-    for operator, work in _works(context, walk) if done is None else done:
+    for operator, work in walk.works(context) if done is None else done:
         terms += _overlapping_terms(context, operator.name, work)
         totals[TermKind.PREFETCHES] += float(work.prefetch_s)
         totals[TermKind.PACKING] += float(work.packing_s)
@@ -187,7 +209,7 @@ def price_blocking(context: CostContext, blocking: Blocking, walk: Walk | None =
         totals[TermKind.LINE_BUFFERS] += float(work.line_buffer_s)
         totals[TermKind.VISIBLE_TRAFFIC] += float(visible_seconds(context, traffic_seconds(context, work)))
     terms += [PriceTerm(kind, time) for kind, time in totals.items() if time]
-    spilled = spills(context, walk)
+    spilled = walk.spills(context)
     if spilled.seconds:
         terms.append(spilled)
     terms.append(PriceTerm(TermKind.CALL, context.coefficients.call_s))
@@ -215,11 +237,9 @@ def separate_price(prices: Iterable[Price]) -> Price:
     return Price((*others, *calls[:1]), fewest, sum(price.region_s for price in every))
 
 
-def spills(context: CostContext, walk: Walk) -> PriceTerm:
+def spills(context: CostContext, view: ChainView, live_bytes: Count) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
-    view = walk.outer
-    used = working_set_bytes(view, operands_read_once(context, view), walk.around.live_bytes)
-    excess = max(0, int(used) - context.capacity_bytes)
+    excess = max(0, int(working_set_bytes(view, operands_read_once(context, view), live_bytes)) - context.capacity_bytes)
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s

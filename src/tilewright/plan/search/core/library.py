@@ -14,9 +14,9 @@ from typing import TypeVar
 from tilewright import package_files
 from tilewright.plan.search.core.problem import BeyondLimits, Packed
 
-FILES = ("problem.c", "regions.c", "price.c", "orders.c", "options.c", "best.c", "search.c", "entries.c")
+FILES = ("problem.c", "regions.c", "price.c", "orders.c", "options.c", "best.c", "search.c", "entries.c", "refine.c")
 """In the order in which one compiler reads them."""
-EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times")
+EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times", "tw_refine")
 MEMORY_BYTES = (1 << 33, 1 << 30, 1 << 25)
 """What a search may use; where a process may not have so many addresses, less. Most searches use less than a MiB."""
 KEPT_BYTES = 1 << 25
@@ -88,6 +88,7 @@ def core() -> Core | None:
         loaded.tw_above_trees.argtypes = (*of_all, pointer, pointer, pointer)
         loaded.tw_search.argtypes = (*of_all, pointer, count, count, count, pointer, pointer)
         loaded.tw_least_times.argtypes = (*of_all, pointer, real, real, real, real, pointer)
+        loaded.tw_refine.argtypes = (*of_all, pointer, count, pointer, pointer, pointer, pointer, pointer)
         for name in EXPORTED:
             getattr(loaded, name).restype = count
     return loaded

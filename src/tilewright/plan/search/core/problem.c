@@ -305,6 +305,19 @@ static void read_guard(Reader *from, const double *figures, Guard *into) {
 enum { ARITHMETIC, FUNCTIONS, CALLS, USED, LEAST_FUNCTIONS, LEAST_PACKING, LEAST_OVERHEAD, LEAST_MOVED, FIGURES };
 // Figures of blocks, before two of every operand: elements of a tile, and of all tiles together.
 
+static void read_prefetches(Reader *from, Operator *into) {
+  into->prefetched_count = integer(from);
+  for (int64_t p = 0; p < into->prefetched_count; p++) {
+    PrefetchedOperand *one = &into->prefetched[p];
+    one->role = integer(from);
+    one->place = integer(from);
+    one->first_level = integer(from);
+    one->near = real(from);
+    one->element_bytes = real(from);
+    one->cycles_per_line = real(from);
+  }
+}
+
 static int read_operator(Reader *from, Operator *into, Operand *operands, Arena *arena) {
   into->axes = (uint64_t)integer(from);
   into->axis_count = integer(from);
@@ -377,16 +390,7 @@ static int read_operator(Reader *from, Operator *into, Operand *operands, Arena 
     into->right_apart = real(from);
     into->conflict = real(from);
     into->fusion_conflict = real(from);
-    into->prefetched_count = integer(from);
-    for (int64_t p = 0; p < into->prefetched_count; p++) {
-      PrefetchedOperand *one = &into->prefetched[p];
-      one->role = integer(from);
-      one->place = integer(from);
-      one->first_level = integer(from);
-      one->near = real(from);
-      one->element_bytes = real(from);
-      one->cycles_per_line = real(from);
-    }
+    read_prefetches(from, into);
   }
   return read_readings(from, into, arena);
 }

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.arrays import Quantity
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator, SymbolicExtent, element_bytes
-from tilewright.kernels.contract import OperandRole
+from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.decisions.split_reductions import split_axis
@@ -322,12 +322,17 @@ def _pack_contraction(data: Data, context: CostContext, operator: Operator, numb
     data.reals.append(facts.target_bytes * facts.target_row_stride / machine.page_bytes)
     data.reals.append(facts.row_stride * facts.right_bytes / machine.page_bytes)
     data.reals += [set_conflict(context, operator, level) for level in (context.cache_levels[0], context.fusion_level)]
+    pack_prefetches(data, context, operator, kernel)
+
+
+def pack_prefetches(data: Data, context: CostContext, operator: Operator, kernel: MicroKernel) -> None:
+    """What a micro kernel of a contraction prefetches: one of the tile that its kernel has."""
     data.integers.append(len(kernel.prefetch))
     types = dict(zip((OperandRole.LEFT, OperandRole.RIGHT, OperandRole.TARGET), kernel.element_types, strict=True))
     for role in map(OperandRole, kernel.prefetch):
         served = len(context.cache_levels) - 1 if role is not OperandRole.TARGET else context.fusion_position
         data.integers += (list(OperandRole).index(role), place_of(context, operator, role), max(served, 1))
-        cycles = dict(cost.prefetch_cycles_per_line)[role]
+        cycles = dict(context.coefficients.prefetch_cycles_per_line)[role]
         data.reals += (share_on_same_page(context, operator, role), element_bytes(types[role]), cycles)
 
 
