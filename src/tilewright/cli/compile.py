@@ -50,7 +50,7 @@ def shapes(context: click.Context, parameter: click.Parameter, texts: Iterable[s
     multiple=True,
     metavar="NAME",
     callback=targets,
-    help="A machine by its name (x86-64-v3, zen4, ...) instead of the one at hand; of several, loading takes the best.",
+    help="A machine by its name instead of the one at hand. Can be repeated: loading takes the best.",
 )
 @parameters.precision
 @parameters.fuse
