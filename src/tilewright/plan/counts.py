@@ -64,10 +64,10 @@ def counting() -> Iterator[Counts]:
         _counts.reset(token)
 
 
-def count(kind: Counted) -> None:
-    """Count a piece of work."""
+def count(kind: Counted, times: int = 1) -> None:
+    """Count a piece of work, or several."""
     if (counts := _counts.get()) is not None:
-        counts[kind] += 1
+        counts[kind] += times
 
 
 def count_elements(kind: Counted, figures: Quantity) -> None:

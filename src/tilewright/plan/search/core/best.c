@@ -22,6 +22,11 @@ static inline double with_spills(const Problem *problem, double price, double us
   return excess > 1 ? price * (4.0 + excess) : price;
 }
 
+// What a search did: see `plan/counts.py`.
+typedef struct {
+  int64_t orders_priced, candidates, pricings, elements;
+} Counts;
+
 typedef struct {
   const Problem *problem;
   const Order *order;
@@ -31,7 +36,8 @@ typedef struct {
   double *live, *seconds, *cores_s, *used;
   int64_t *blocks;
   Choices *choices;
-  Choice *chosen, *trial;  // by operator and point
+  Choice *trial;  // by operator and point
+  Counts *counts;
 } Pricing;
 
 static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep *sweep) {
@@ -39,6 +45,9 @@ static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep
   const Operator *operator = &problem->operators[number];
   int64_t shared = shared_loops(pricing->order, number);
   int may_gain = 0;
+  pricing->counts->candidates += pricing->points * option->tiles;
+  pricing->counts->elements += pricing->points * option->tiles;
+  pricing->counts->pricings++;
   for (int64_t p = 0; p < pricing->points; p++) {
     move_point(problem, pricing->order, p, &pricing->point);
     start_sweep(sweep, problem, pricing->order, &pricing->point, number, option);
@@ -54,6 +63,8 @@ static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep
     }
   }
   if (!operator->may_stay || !may_gain || operator->in_tiles) return;
+  pricing->counts->elements += pricing->points * option->tiles;
+  pricing->counts->pricings++;
   for (int64_t p = 0; p < pricing->points; p++) {
     move_point(problem, pricing->order, p, &pricing->point);
     start_sweep(sweep, problem, pricing->order, &pricing->point, number, option);
@@ -298,9 +309,9 @@ static void keep_candidate(Pricing *pricing, int64_t point, Candidate *into) {
 
 // `known_live` is what intermediates take at every point, 0 for what they do under the loops of the order.
 static int start_pricing(
-    Pricing *pricing, const Problem *problem, const Order *order, const double *known_live, Arena *arena) {
+    Pricing *pricing, const Problem *problem, const Order *order, const double *known_live, Counts *counts, Arena *arena) {
   int64_t points = point_count(order), operators = problem->operator_count;
-  *pricing = (Pricing){.problem = problem, .order = order, .points = points};
+  *pricing = (Pricing){.problem = problem, .order = order, .points = points, .counts = counts};
   pricing->around = taken(arena, points * (int64_t)sizeof(Around));
   double **figures[] = {&pricing->live, &pricing->seconds, &pricing->cores_s, &pricing->used};
   for (int i = 0; i < 4; i++) {
@@ -325,10 +336,10 @@ static int start_pricing(
 }
 
 // 1 if the best candidate was found, 0 if memory ends, -1 if there are too many orders of inner loops.
-static int best_of(const Problem *problem, const Order *order, Candidate *best, Arena *arena) {
+static int best_of(const Problem *problem, const Order *order, Candidate *best, Counts *counts, Arena *arena) {
   Pricing *pricing = taken(arena, sizeof(Pricing));
   uint64_t tried[66];
-  if (!pricing || !start_pricing(pricing, problem, order, 0, arena)) return 0;
+  if (!pricing || !start_pricing(pricing, problem, order, 0, counts, arena)) return 0;
   int priced = price_options(pricing, arena);
   if (priced <= 0) return priced;
   if (!find_residents(pricing, arena)) return 0;
@@ -351,9 +362,10 @@ static int best_of(const Problem *problem, const Order *order, Candidate *best, 
 
 // What the operators cost (seconds on the cores) at every point if intermediates took so much and nothing stayed of other
 // operators. As `best_of`.
-static int prices_at_best(const Problem *problem, const Order *order, const double *live, double **prices, Arena *arena) {
+static int prices_at_best(
+    const Problem *problem, const Order *order, const double *live, double **prices, Counts *counts, Arena *arena) {
   Pricing *pricing = taken(arena, sizeof(Pricing));
-  if (!pricing || !start_pricing(pricing, problem, order, live, arena)) return 0;
+  if (!pricing || !start_pricing(pricing, problem, order, live, counts, arena)) return 0;
   int priced = price_options(pricing, arena);
   if (priced <= 0) return priced;
   choose(pricing, 0, 1);

@@ -227,7 +227,7 @@ EXPORTED int64_t tw_above_trees(const Data *problem_data, const Data *order_data
 // orders of outer loops stand some with fused groups below them.
 EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
                            const Data *tables, int64_t trees, int64_t keeping_first, int64_t kept_bounds,
-                           int64_t *integers_found, double *reals_found) {
+                           int64_t *integers_found, double *reals_found, Counts *counts) {
   Arena arena = {memory, memory + memory_bytes};
   Search *search = taken(&arena, sizeof(Search));
   if (!search) return 0;
@@ -237,6 +237,7 @@ EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int
   if (result > 0 && keeping_first) result = search_some(search, 1);
   if (result > 0) result = search_some(search, 0);
   if (result <= 0) return result;
+  *counts = search->counts;
   for (int64_t n = 0; n < search->count; n++) {
     char *free_from = arena.next;
     if (!search->is_found[n] && kept_bounds-- <= 0) {

@@ -86,7 +86,7 @@ def core() -> Core | None:
         of_all = (pointer, pointer, count, pointer, count)
         loaded.tw_extents.argtypes = (*of_all, pointer)
         loaded.tw_above_trees.argtypes = (*of_all, pointer, pointer, pointer)
-        loaded.tw_search.argtypes = (*of_all, pointer, count, count, count, pointer, pointer)
+        loaded.tw_search.argtypes = (*of_all, pointer, count, count, count, pointer, pointer, pointer)
         loaded.tw_least_times.argtypes = (*of_all, pointer, real, real, real, real, pointer)
         loaded.tw_refine.argtypes = (*of_all, pointer, count, pointer, pointer, pointer, pointer, pointer)
         for name in EXPORTED:

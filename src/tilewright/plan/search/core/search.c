@@ -240,6 +240,7 @@ typedef struct {
   LoopSet *sets;
   Bounds bounding;
   Point point;
+  Counts counts;
 } Search;
 
 // The price above which an order of outer loops cannot win after those that were found: `_Search._bound`.
@@ -326,7 +327,8 @@ static int search_order(Search *search, int64_t number) {
   int restricted = restrict_to(search, &order, bound->price, bound->used, limit, of_spills);
   if (restricted < 0) return 0;
   if (!restricted || has_few_blocks(search, &order, limit)) return 2;
-  return best_of(search->problem, &order, &search->found[number], search->bounding.arena);
+  search->counts.orders_priced++;
+  return best_of(search->problem, &order, &search->found[number], &search->counts, search->bounding.arena);
 }
 
 // Searches those of some orders that can still win, in the order of their bounds; those with line buffers last.
@@ -396,7 +398,7 @@ static int restrict_above_trees(Search *search, Order *order, double limit, Read
   if (!restricted || has_few_blocks(search, order, limit)) return 2;
   live = least_live(search, order, choices);
   if (!live) return 0;
-  int priced = prices_at_best(search->problem, order, live, &prices, search->bounding.arena);
+  int priced = prices_at_best(search->problem, order, live, &prices, &search->counts, search->bounding.arena);
   if (priced <= 0) return priced;
   restricted = restrict_to(search, order, prices, 0, limit, 0);
   return restricted < 0 ? 0 : restricted ? 1 : 2;

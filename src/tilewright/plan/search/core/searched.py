@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.plan.counts import Counted, count
 from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.candidates import Found, Order
@@ -17,6 +18,9 @@ from tilewright.plan.search.core.orders import Tree, Variant, pack_tree, packed_
 from tilewright.plan.search.core.problem import Data, Extents, Numbers, Packed, packed_problem, packed_tables
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, tree_choices
 from tilewright.plan.space.schedule_space import Space
+
+COUNTED = (Counted.ORDERS_PRICED, Counted.CANDIDATES, Counted.PRICINGS, Counted.ELEMENTS)
+"""In the order of `Counts` in best.c."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,14 @@ def search(core: library.Core, problem: CoreProblem, groups: tuple[FusedGroup, .
     chain, tiles = problem.space.context.chain, _all_tiles(problem.space)
     for tree in trees:
         pack_tree(orders, chain, tree, tiles, problem.numbers)
-    operators, count = len(problem.numbers.operators), len(problem.variants) + len(trees)
-    integers, reals = np.empty(count * (14 + 10 * operators), dtype=np.int64), np.empty(3 * count)
-    addresses = (array.__array_interface__["data"][0] for array in (integers, reals))
+    operators, orders_made = len(problem.numbers.operators), len(problem.variants) + len(trees)
+    integers, reals = np.empty(orders_made * (14 + 10 * operators), dtype=np.int64), np.empty(3 * orders_made)
+    counts = np.zeros(len(COUNTED), dtype=np.int64)
+    addresses = (array.__array_interface__["data"][0] for array in (integers, reals, counts))
     _called(core.tw_search, problem, orders.packed(), len(trees), bool(groups), kept_bounds, *addresses)
+    count(Counted.ORDERS, orders_made)
+    for kind, times in zip(COUNTED, counts.tolist(), strict=True):
+        count(kind, times)
     return list(_decoded(problem, trees, iter(integers.tolist()), iter(reals.tolist())))
 
 
