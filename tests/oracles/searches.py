@@ -19,7 +19,7 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Blocking, Candidate, Walked, works
 from tilewright.plan.search import exact_search
 from tilewright.plan.search.core import library
-from tilewright.plan.search.core.problem import BeyondLimits
+from tilewright.plan.search.core.data import BeyondLimits
 from tilewright.plan.search.core.searched import CoreProblem, core_problem
 from tilewright.plan.search.exact_search import PlanningProblem, search_problem
 from tilewright.plan.search.inner_loops import refinement

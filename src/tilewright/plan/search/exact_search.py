@@ -36,8 +36,8 @@ from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds, TileBlocks
 from tilewright.plan.search.candidates import Found
 from tilewright.plan.search.core import library
+from tilewright.plan.search.core.data import BeyondLimits
 from tilewright.plan.search.core.orders import Variant
-from tilewright.plan.search.core.problem import BeyondLimits
 from tilewright.plan.search.core.searched import CoreProblem, core_problem, least_times
 from tilewright.plan.search.core.searched import search as searched_by_core
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders

@@ -28,8 +28,8 @@ from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, nest
 from tilewright.plan.search.core import library
+from tilewright.plan.search.core.data import BeyondLimits
 from tilewright.plan.search.core.library import Core
-from tilewright.plan.search.core.problem import BeyondLimits
 from tilewright.plan.search.core.refined import (
     Assessed,
     Decided,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tilewright import package_files
-from tilewright.plan.search.core.problem import BeyondLimits, Packed
+from tilewright.plan.search.core.data import BeyondLimits, Packed
 
 FILES = ("problem.c", "regions.c", "price.c", "orders.c", "options.c", "best.c", "search.c", "entries.c", "refine.c")
 """In the order in which one compiler reads them."""

@@ -9,7 +9,8 @@ from typing import TypeAlias
 from tilewright.graph.types import Chain
 from tilewright.plan.regions.live_ranges import buffers_in_turns
 from tilewright.plan.schedule import FusedGroup
-from tilewright.plan.search.core.problem import BeyondLimits, Data, Numbers, Packed, pack_places
+from tilewright.plan.search.core.data import BeyondLimits, Data, Numbers, Packed
+from tilewright.plan.search.core.problem import pack_places
 from tilewright.plan.space.schedule_space import Choices, places_in
 
 MOST_LOOPS = 12

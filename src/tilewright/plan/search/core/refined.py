@@ -23,8 +23,9 @@ from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.search.core import library
+from tilewright.plan.search.core.data import BeyondLimits, Data, Packed
+from tilewright.plan.search.core.operators import pack_prefetches
 from tilewright.plan.search.core.orders import Tree, pack_tree, packed_orders
-from tilewright.plan.search.core.problem import BeyondLimits, Data, Packed, pack_prefetches
 from tilewright.plan.search.core.searched import CoreProblem
 from tilewright.plan.space.schedule_space import places_in
 

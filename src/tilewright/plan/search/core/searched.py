@@ -14,8 +14,10 @@ from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.candidates import Found, Order
 from tilewright.plan.search.core import library
+from tilewright.plan.search.core.data import Data, Numbers, Packed
 from tilewright.plan.search.core.orders import Tree, Variant, pack_tree, packed_choices, packed_orders
-from tilewright.plan.search.core.problem import Data, Extents, Numbers, Packed, packed_problem, packed_tables
+from tilewright.plan.search.core.problem import packed_problem
+from tilewright.plan.search.core.tables import Extents, packed_tables
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, tree_choices
 from tilewright.plan.space.schedule_space import Space
 
