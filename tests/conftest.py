@@ -32,7 +32,6 @@ from tilewright.plan.planner import forget_plans  # noqa: E402
 from tilewright.plan.search.core import library as core_library  # noqa: E402
 from tilewright.runtime import calibration, search_core  # noqa: E402
 
-core_library.use(search_core.opened)
 ALONE = "not sweep and not rest and not ci"
 """The choice of markers of pyproject.toml."""
 settings.register_profile(
@@ -68,6 +67,8 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TILEWRIGHT_CACHE_DIR", str(directory))
         patch.setenv("TILEWRIGHT_CALIBRATE", "0")
+        core_library.use(search_core.opened)
+        core_library.core(builds=True)
         yield directory
 
 

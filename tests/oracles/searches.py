@@ -40,7 +40,7 @@ def verdict(problem: PlanningProblem, found: tuple[Candidate, ...]) -> str:
 
 def _limit(problem: PlanningProblem) -> str:
     """Where the core's limits are met."""
-    core = library.core()
+    core = library.core(builds=True)
     try:
         assert core is not None
         core_problem(core, problem.space, problem.variants)
@@ -66,6 +66,7 @@ def verdict_on_refinement(context: CostContext, found: Sequence[Candidate], bloc
 @contextmanager
 def compared() -> Iterator[Counter[str]]:
     """Inside, every search and every refinement is made by both; how often each verdict was given."""
+    library.core(builds=True)
     counts: Counter[str] = Counter()
     known: set[object] = set()
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from time import process_time
 
 import numpy as np
 
@@ -181,7 +182,10 @@ def found_by_core_or_arrays(problem: PlanningProblem) -> Sequence[Found]:
     if core is not None and problem.in_core is not None:
         with suppress(BeyondLimits):
             return searched_by_core(core, problem.in_core, possible_fused_groups(problem.space), KEPT_BOUNDS)
-    return searched_by_arrays(problem)
+    started_s = process_time()
+    found = searched_by_arrays(problem)
+    library.searched_by_arrays(process_time() - started_s)
+    return found
 
 
 def searched_by_arrays(problem: PlanningProblem) -> Sequence[Found]:

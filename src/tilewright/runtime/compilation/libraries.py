@@ -33,18 +33,23 @@ def available(artifact: Artifact, cache: KernelCache, exported: Sequence[str] = 
     No compiler is looked for where one that was found for this TILEWRIGHT_CC before has made the library, be it gone or not.
     Without any compiler, the library of every other one serves, unless TILEWRIGHT_CC asks for one.
     """
-    known, chosen = toolchains.remembered(), settings.current().cc
-    found = _made_by((one for one in known if one.chosen == (chosen or "") and one.is_current()), artifact, cache)
+    found = kept(artifact, cache)
     if found is not None:
         return found
     try:
         toolchain = toolchains.find()
     except ToolchainError:
-        found = None if chosen else _made_by(filter(Remembered.is_plain, known), artifact, cache)
+        found = None if settings.current().cc else _made_by(filter(Remembered.is_plain, toolchains.remembered()), artifact, cache)
         if found is None:
             raise
         return found
     return build(artifact, toolchain, cache, exported)
+
+
+def kept(artifact: Artifact, cache: KernelCache) -> Path | None:
+    """The library of an artifact that the cache has from a compiler that was found for this TILEWRIGHT_CC before."""
+    known, chosen = toolchains.remembered(), settings.current().cc or ""
+    return _made_by((one for one in known if one.chosen == chosen and one.is_current()), artifact, cache)
 
 
 def _made_by(compilers: Iterable[Remembered], artifact: Artifact, cache: KernelCache) -> Path | None:

@@ -7,9 +7,10 @@ import mmap
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tilewright import package_files
 from tilewright.plan.search.core.data import BeyondLimits, Packed
@@ -24,7 +25,6 @@ KEPT_BYTES = 1 << 25
 
 Core = ctypes.CDLL
 Read = TypeVar("Read")
-_opener: list[Callable[[], Core | None]] = []
 _threads = threading.local()
 
 
@@ -71,16 +71,53 @@ def _memory() -> mmap.mmap:
     return memory
 
 
-def use(opener: Callable[[], Core | None]) -> None:
-    """Take the core from here on from a function that loads it; None where there is no compiler."""
-    _opener[:] = [opener]
-    core.cache_clear()
+class Opener(Protocol):
+    """Loads the core: one that is kept, or, where `builds`, one that it compiles; None where it cannot."""
+
+    def __call__(self, *, builds: bool) -> Core | None: ...
 
 
-@lru_cache(maxsize=1)
-def core() -> Core | None:
-    """The loaded core; None without one."""
-    loaded = _opener[0]() if _opener else None
+WORTH_S = 1.0
+"""Seconds of searches by arrays behind which a process compiles the core, which takes about three: a few chains need none."""
+
+
+@dataclass(slots=True)
+class _State:
+    """Of this process: where its core comes from, the core, and what was tried."""
+
+    opener: Opener | None = None
+    core: Core | None = None
+    is_looked_up: bool = False
+    is_built: bool = False
+    by_arrays_s: float = 0.0
+
+
+_state = _State()
+
+
+def use(opener: Opener) -> None:
+    """Take the core from this opener from here on."""
+    _state.opener, _state.core, _state.is_looked_up, _state.is_built, _state.by_arrays_s = opener, None, False, False, 0.0
+
+
+def searched_by_arrays(seconds: float) -> None:
+    """A search took so long without the core."""
+    _state.by_arrays_s += seconds
+
+
+def core(*, builds: bool = False) -> Core | None:
+    """The loaded core: a kept one, else one that is compiled now if searches are worth it or `builds` asks for it; None without
+    one."""
+    if _state.core is None and _state.opener is not None:
+        if not _state.is_looked_up:
+            _state.is_looked_up, _state.core = True, _declared(_state.opener(builds=False))
+        if _state.core is None and not _state.is_built and (builds or _state.by_arrays_s >= WORTH_S):
+            _state.is_built, _state.core = True, _declared(_state.opener(builds=True))
+    return _state.core
+
+
+def _declared(loaded: Core | None) -> Core | None:
+    """The core with the types of its functions."""
     if loaded is not None:
         pointer, count, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
         of_all = (pointer, pointer, count, pointer, count)
