@@ -90,11 +90,7 @@ def _restore_turns(usual_s: float) -> None:
 
 
 def _resume_collector(is_usual: bool) -> None:
-    """What was made counts as old, unless somebody's frozen objects would be old, too: young objects are gone through at once."""
     if is_usual:
-        if not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
         gc.enable()
 
 

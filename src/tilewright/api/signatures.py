@@ -249,6 +249,7 @@ def extents_of(arrays: Sequence[Array]) -> Extents:
 def with_extents(specs: Sequence[TensorSpec], extents: Sequence[Extent]) -> tuple[TensorSpec, ...]:
     """The same arguments with other extents.
 
+    >>> from tilewright.frontend.tracing.trace import TensorSpec
     >>> with_extents([TensorSpec((3,)), TensorSpec((4, 5))], (6, 7, 8))[1].shape
     (7, 8)
     """

@@ -128,8 +128,8 @@ def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
 def values_of_tiles(index: Index, size: int) -> tuple[int, ...]:
     """By the tile of its only axis, up to its size: a bound from above on the distinct values of an index that is not affine.
 
-    >>> from tilewright.graph.expressions.index import axis
-    >>> values_of_tiles(axis("h") // 2, 5)
+    >>> from tilewright.graph.expressions.index import axis, floordiv
+    >>> values_of_tiles(floordiv(axis("h"), 2), 5)
     (0, 1, 1, 2, 2, 3)
     """
     (name,) = index.axes()
