@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import sqlite3
@@ -68,13 +69,24 @@ def test_a_plan_is_written_once_in_a_run(database):
     assert [one.seconds for one in database.measurements()] == [1.0, 1.0]
 
 
-def test_four_processes_write_at_once(database):
-    writers = [writer(database, str(number), 20) for number in range(4)]
-    assert [process.wait() for process in writers] == [0] * 4
+def add_rows(database: TuningDatabase, start, name: str) -> None:
+    start.wait()
+    for number in range(4):
+        database.add([replace(ROW, run=name, plan=f"{number} {part}") for part in range(10)])
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_processes_start_a_database_at_once(database, attempt):
+    context = multiprocessing.get_context("fork")
+    start = context.Barrier(6)
+    writers = [context.Process(target=add_rows, args=(database, start, str(number))) for number in range(6)]
     for process in writers:
-        process.stdout.close()
+        process.start()
+    for process in writers:
+        process.join()
+    assert [process.exitcode for process in writers] == [0] * 6
     found = database.measurements()
-    assert len(found) == len({(one.run, one.plan) for one in found}) == 4 * 20 * 10
+    assert len(found) == len({(one.run, one.plan) for one in found}) == 6 * 4 * 10
 
 
 def test_a_killed_writer_leaves_whole_transactions(database):

@@ -1,7 +1,8 @@
 """The tuning database: measurements of plans and the plans that won, one SQLite file in the cache directory.
 
-Any number of processes may write: every change is one transaction of a write-ahead log, so that a process that is killed leaves
-all or nothing of it. Rows name the machine they were measured on, and are read for that machine alone.
+Any number of processes may write: every change is one transaction, so that a process that is killed leaves all or nothing of it.
+Writers wait for each other. There is no write-ahead log: SQLite's change to it fails at once where others have the file open.
+Rows name the machine they were measured on, and are read for that machine alone.
 """
 
 from __future__ import annotations
@@ -125,7 +126,6 @@ class TuningDatabase:
         """One transaction."""
         check_private(self.path.parent)
         with self._connection() as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             statements = SCHEMA if not (found := _version(connection)) else MIGRATIONS.get(found, "")
             if statements:
