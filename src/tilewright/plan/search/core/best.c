@@ -54,7 +54,7 @@ static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep
     for (int64_t t = 0; t < option->tiles; t++) {
       int64_t at = p * option->tiles + t, outside, inside;
       double packing_s;
-      sweep_to(sweep, t);
+      if (t) sweep_on(sweep);
       option->seconds[at] = price_at(sweep, &pricing->around[p], shared, 0, &packing_s);
       option->used[at] = sweep->block.used_bytes;
       resident_bytes(problem, pricing->order, &pricing->point, number, &sweep->view, &outside, &inside);
@@ -71,7 +71,7 @@ static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep
     for (int64_t t = 0; t < option->tiles; t++) {
       int64_t at = p * option->tiles + t;
       double packing_s, in_place;
-      sweep_to(sweep, t);
+      if (t) sweep_on(sweep);
       in_place = price_at(sweep, &pricing->around[p], shared, operator->conflict, &packing_s);
       if (in_place * problem->least_gain < option->seconds[at]) option->seconds[at] = in_place;
     }

@@ -132,9 +132,10 @@ EXPORTED int64_t tw_extents(const Data *problem_data, const Data *order_data, in
 static int keep_bound(Search *search, int64_t number) {
   const Problem *problem = search->problem;
   const Order *order = &search->orders[number];
-  const Bound *bound = &search->bounds[number];
+  Bound *bound = &search->bounds[number];
   int64_t best = -1;
   double lowest = 0;
+  if (!bound->price && !bound_order(&search->bounding, order, &search->point, -1, bound)) return 0;
   if (!start_point(problem, order, &search->point, search->bounding.arena)) return 0;
   for (int64_t p = 0; p < point_count(order); p++) {
     move_point(problem, order, p, &search->point);
@@ -169,11 +170,12 @@ static int64_t *write_candidate(const Search *search, int64_t number, int64_t *i
   return into;
 }
 
+// What every order costs at least if nothing spills: bounds are computed when an order may still win by that.
 static int bound_orders(Search *search, int64_t without_trees) {
   int64_t most = 0;
   for (int64_t n = 0; n < search->count; n++) {
     if (n < without_trees) most = most_count(most, most_blocks(search->problem, &search->orders[n]));
-    if (!bound_order(&search->bounding, &search->orders[n], &search->point, -1, 0, &search->bounds[n])) return 0;
+    if (!bound_without_spills(&search->bounding, &search->orders[n], &search->point, &search->bounds[n])) return 0;
   }
   search->enough = least_count(search->problem->enough_blocks, most);
   return 1;
@@ -269,15 +271,13 @@ EXPORTED int64_t tw_least_times(const Data *problem_data, const Data *order_data
   found[0] = found[1] = INFINITE;
   found[2] = 0;
   for (int64_t n = 0; n < count; n++) {
-    Bound *bound = &search->bounds[n];
+    const Order *order = &search->orders[n];
     double alone = INFINITE, together = INFINITE;
-    if (!bound_order(&search->bounding, &search->orders[n], &search->point, 0, 1, bound)) return 0;
-    for (int64_t p = 0; p < point_count(&search->orders[n]); p++) {
-      double price = bound->price[p] - gain_s;
-      move_point(problem, &search->orders[n], p, &search->point);
+    if (!bound_operators(&search->bounding, order, &search->point)) return 0;
+    for (int64_t p = 0; p < point_count(order); p++) {
+      double price = order->set->least_sums[p] - gain_s, cores = (double)problem->cores;
       alone = least(alone, price);
-      double on_all = problem->is_split ? price / (double)problem->cores : on_cores(problem, price, search->point.blocks);
-      together = least(together, on_all);
+      together = least(together, problem->is_split ? price / cores : on_cores(problem, price, blocks_at(problem, order, p)));
     }
     found[0] = least(found[0], alone + call_s);
     found[1] = least(found[1], together + call_s);

@@ -136,23 +136,57 @@ static void resident_bytes(const Problem *problem, const Order *order, const Poi
     const Member *member = &order->set->members[number];
     if (operand->is_intermediate) continue;
     int64_t outer = order->outer_count, common = outer + (group ? group->length : 0);
-    if (has_others) *outside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, outer);
-    if (has_mates) *inside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, common);
+    uint64_t along = view->along[k];
+    if (has_others) {
+      *outside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, along, outer);
+    }
+    if (has_mates) {
+      *inside += operand->element_bytes * resident_elements(problem, order, point, member, view, operand, along, common);
+    }
   }
 }
 
-// The views and blocks of one order of inner loops at a point, inner tile by inner tile.
+// The view and block of one order of inner loops at a point, inner tile by inner tile.
 typedef struct {
   const Problem *problem;
   const Order *order;
   const Point *point;
   const Option *option;
-  int64_t number, inner[8], table_dims[8];  // places of inner tiles, and the dimensions of tables that they lie along
-  int64_t offsets[2 * MOST_OPERANDS + 16];
+  int64_t number, inner[8], table_dims[8], loops[8];  // by dimension: the place of its tile, its table dimension, its loop
+  int64_t offsets[2 * MOST_OPERANDS + 16];  // of the figures of the block
   View view;
   Block block;
 } Sweep;
 
+// Where the block's figures lie, and the loop of a dimension, at one of its tiles.
+static void set_inner(Sweep *sweep, int64_t d, int64_t at) {
+  const Problem *problem = sweep->problem;
+  const Operator *operator = &problem->operators[sweep->number];
+  View *view = &sweep->view;
+  int64_t axis = sweep->option->dims[d], dim = sweep->table_dims[d], loop = sweep->loops[d], steps = at - sweep->inner[d];
+  int64_t tile = problem->tiles[axis][at], count = FIGURES + 2 * operator->operand_count;
+  for (int64_t f = 0; steps && f < count; f++) sweep->offsets[f] += operator->tables.strides[f][dim] * steps;
+  sweep->inner[d] = at;
+  view->tiles[axis] = least_count(tile, problem->sizes[axis]);
+  view->trips[loop] = quotient_up(problem->sizes[axis], tile);
+  view->cut = (view->cut & ~(1ULL << loop)) | (uint64_t)(view->trips[loop] > 1) << loop;
+}
+
+static void read_block(Sweep *sweep) {
+  const double *figures = sweep->problem->figures;
+  const int64_t *offsets = sweep->offsets, *of_operands = offsets + FIGURES;
+  Block *block = &sweep->block;
+  block->arithmetic_s = figures[offsets[ARITHMETIC]];
+  block->functions_s = figures[offsets[FUNCTIONS]];
+  block->calls = figures[offsets[CALLS]];
+  block->used_bytes = figures[offsets[USED]];
+  for (int64_t k = 0; k < sweep->problem->operators[sweep->number].operand_count; k++) {
+    block->tile[k] = figures[of_operands[2 * k]];
+    block->swept[k] = figures[of_operands[2 * k + 1]];
+  }
+}
+
+// Starts at the first inner tiles.
 static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order, const Point *point, int64_t number,
                         const Option *option) {
   const Tables *tables = &problem->operators[number].tables;
@@ -166,38 +200,40 @@ static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order
   sweep->view = point->views[number];
   sweep->view.loop_count = outer + option->length;
   for (int64_t i = 0; i < option->length; i++) {
-    sweep->view.loops[outer + i] = (Loop){option->order[i], 1, order->outer_count + 8 + i};
+    sweep->view.loops[outer + i] = (Loop){option->order[i], order->outer_count + 8 + i};
   }
-  for (int64_t i = 0; i < option->dim_count; i++) {
-    inner |= 1ULL << option->dims[i];
-    for (int64_t d = 0; d < tables->dims; d++) sweep->table_dims[i] = tables->axes[d] == option->dims[i] ? d : sweep->table_dims[i];
-  }
+  mark_loops(&problem->operators[number], &sweep->view, outer);
+  for (int64_t d = 0; d < option->dim_count; d++) inner |= 1ULL << option->dims[d];
   start_block(problem, order, number, point, inner, sweep->offsets);
+  for (int64_t d = 0; d < option->dim_count; d++) {
+    for (int64_t t = 0; t < tables->dims; t++) {
+      if (tables->axes[t] == option->dims[d]) sweep->table_dims[d] = t;
+    }
+    for (int64_t i = 0; i < option->length; i++) {
+      if (option->order[i] == option->dims[d]) sweep->loops[d] = outer + i;
+    }
+    sweep->inner[d] = 0;
+    set_inner(sweep, d, 0);
+  }
+  read_block(sweep);
+}
+
+// Goes on to the next inner tiles, those of the last dimension first.
+static void sweep_on(Sweep *sweep) {
+  const Option *option = sweep->option;
+  int64_t d = option->dim_count - 1;
+  for (; d && sweep->inner[d] == option->extents[d] - 1; d--) set_inner(sweep, d, 0);
+  set_inner(sweep, d, sweep->inner[d] + 1);
+  read_block(sweep);
 }
 
 static void sweep_to(Sweep *sweep, int64_t tile) {
-  const Problem *problem = sweep->problem;
   const Option *option = sweep->option;
-  const Operator *operator = &problem->operators[sweep->number];
-  int64_t outer = sweep->view.loop_count - option->length, trips[64], count = FIGURES + 2 * operator->operand_count;
   for (int64_t d = option->dim_count - 1; d >= 0; d--) {
-    int64_t axis = option->dims[d], at = tile % option->extents[d];
+    set_inner(sweep, d, tile % option->extents[d]);
     tile /= option->extents[d];
-    sweep->inner[d] = at;
-    sweep->view.tiles[axis] = least_count(problem->tiles[axis][at], problem->sizes[axis]);
-    trips[axis] = quotient_up(problem->sizes[axis], problem->tiles[axis][at]);
   }
-  for (int64_t i = 0; i < option->length; i++) sweep->view.loops[outer + i].trips = trips[option->order[i]];
-  Block *block = &sweep->block;
-  double *figures[4] = {&block->arithmetic_s, &block->functions_s, &block->calls, &block->used_bytes};
-  for (int64_t f = 0; f < count; f++) {
-    if (f >= 4 && f < FIGURES) continue;
-    int64_t at = sweep->offsets[f], k = f - FIGURES;
-    for (int64_t d = 0; d < option->dim_count; d++) {
-      at += operator->tables.strides[f][sweep->table_dims[d]] * sweep->inner[d];
-    }
-    *(f < 4 ? figures[f] : k % 2 ? &block->swept[k / 2] : &block->tile[k / 2]) = problem->figures[at];
-  }
+  read_block(sweep);
 }
 
 static double price_at(const Sweep *sweep, const Around *around, int64_t shared, double conflict, double *packing_s) {

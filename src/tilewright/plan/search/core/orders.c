@@ -154,6 +154,7 @@ static int start_point(const Problem *problem, const Order *order, Point *point,
     view->region_axes = member->region_axes;
     view->line_buffered = 0;
     view->computed = view->masked = 1.0;
+    mark_loops(&problem->operators[o], view, 0);
   }
   return 1;
 }
@@ -165,7 +166,7 @@ static void guard(const Problem *problem, const Guard *by, int64_t shared, View 
   for (int64_t d = 0; d < by->dims; d++) tiles[by->row_axes[d]] = problem->sizes[by->row_axes[d]];
   for (int64_t i = 0; i < shared; i++) {
     int64_t axis = view->loops[i].axis;
-    if (axis == by->axis) is_cut |= view->loops[i].trips > 1;
+    if (axis == by->axis) is_cut |= view->trips[i] > 1;
     for (int64_t d = 0; d < by->dims; d++) {
       if (by->row_axes[d] == axis && axis != by->axis && !is_cut) tiles[axis] = view->tiles[axis];
     }
@@ -186,9 +187,10 @@ static void move_view(const Problem *problem, const Order *order, int64_t number
   for (int64_t i = 0; i < view->loop_count; i++) {
     int64_t axis = i < order->outer_count ? order->outer[i] : group->axes[i - order->outer_count];
     if (!has(moved, axis)) continue;
-    view->loops[i].trips = point->trips[axis];
+    view->trips[i] = point->trips[axis];
     view->tiles[axis] = point->tiles[axis];
   }
+  mark_cuts(view, 0);
   for (int64_t r = 0; r < member->region_count; r++) {
     const Region *region = &order->set->regions[member->regions[r]];
     if (!(region->moving & moved) && !has(moved, region->axis)) continue;
@@ -246,7 +248,7 @@ static void held_sizes(const Problem *problem, const Order *order, int64_t numbe
     } else {
       int is_barrier = has(problem->operators[tensor->producer].axes, axis);
       if (!is_barrier && has(tensor->consumer_axes, axis)) is_barrier = has(order->set->kept, number);
-      if (is_barrier) behind_barrier |= producer->loops[i].trips > 1;
+      if (is_barrier) behind_barrier |= producer->trips[i] > 1;
     }
   }
   for (int64_t r = 0; r < member->region_count; r++) {
@@ -292,7 +294,7 @@ static int64_t state_bytes(const Operator *operator, const View *view, const Pro
   }
   for (int64_t i = 0; i < view->loop_count; i++) {
     int64_t axis = view->loops[i].axis;
-    if (has(operator->reduced, axis)) is_cut |= view->loops[i].trips > 1;
+    if (has(operator->reduced, axis)) is_cut |= view->trips[i] > 1;
     else if (has(operator->row_axes, axis) && !is_cut) held[axis] = view->tiles[axis];
   }
   for (uint64_t left = operator->row_axes; left; left &= left - 1) count *= held[__builtin_ctzll(left)];
@@ -353,26 +355,22 @@ static void hold(const Problem *problem, const Order *order, const Point *point,
   for (int64_t level = problem->fusion + 1; level < problem->level_count; level++) {
     int64_t share = problem->level_bytes[level] / least_count(problem->sharing_cores[level], point->blocks);
     int is_held = touched[0] <= problem->level_bytes[level];
-    around->held[level][0] = (bool_t)is_held;
-    for (int64_t depth = 1; depth <= around->shared; depth++) {
-      is_held |= touched[depth] <= share;
-      around->held[level][depth] = (bool_t)is_held;
+    around->held[level] = is_held ? ~0ULL : 0;
+    for (int64_t depth = 1; depth <= around->shared && !is_held; depth++) {
+      is_held = touched[depth] <= share;
+      around->held[level] = is_held ? ~0ULL << depth : 0;
     }
   }
 }
 
-// Elements that stay of an access while another operator runs inside the first `common` of its loops too.
+// Elements that stay of an access while another operator runs inside the first `common` of its loops too. `along` are the loops
+// along its axes: it stays for a common loop along none of them, inside of which no loop brings other tiles.
 static int64_t resident_elements(const Problem *problem, const Order *order, const Point *point, const Member *member,
-                                 const View *view, const Operand *operand, int64_t common) {
-  int64_t outermost = 0, box[64];
-  while (outermost < common && has(operand->axes, view->loops[outermost].axis)) outermost++;
-  if (outermost == common) return 0;
-  int reused = 0, reuse_ended = 0;
-  for (int64_t i = view->loop_count - 1; i >= outermost; i--) {
-    if (has(operand->axes, view->loops[i].axis)) reuse_ended |= view->loops[i].trips > 1;
-    else if (i < common && !reuse_ended) reused |= view->loops[i].trips > 1;
-  }
-  if (!reused) return 0;
+                                 const View *view, const Operand *operand, uint64_t along, int64_t common) {
+  int64_t box[64];
+  uint64_t inside = view->cut & ~(along & ~(along + 1)), ending = inside & along;
+  uint64_t behind = ending ? ~0ULL << (63 - __builtin_clzll(ending)) : ~0ULL;
+  if (!(inside & ~along & behind & ((1ULL << common) - 1))) return 0;
   for (uint64_t left = operand->axes; left; left &= left - 1) {
     int64_t axis = __builtin_ctzll(left);
     box[axis] = least_count(view->tiles[axis], problem->sizes[axis]);

@@ -1,16 +1,46 @@
 // The price of one operator at one choice of tiles: the formulas of `plan/model`, in the order of their operations.
 
 typedef struct {
-  int64_t axis, trips, node;
+  int64_t axis, node;
 } Loop;
 
-// An operator inside its loops, outermost first. Tiles and sizes are of all axes of the chain.
+// An operator inside its loops, outermost first. Tiles and sizes are of all axes of the chain; sets of loops are bits by place.
 typedef struct {
   int64_t tiles[64], sizes[64], loop_count, line_buffered;
   uint64_t region_axes;
   double computed, masked;
   Loop loops[MOST_LOOPS];
+  int64_t trips[MOST_LOOPS];
+  uint64_t cut, foreign;  // loops of more than one trip, and those along no axis of the operator
+  uint64_t along[MOST_OPERANDS];  // loops along axes of each operand
 } View;
+
+// The sets of loops that follow from the axes of the last ones, from `first` on.
+static void mark_loops(const Operator *operator, View *view, int64_t first) {
+  uint64_t before = (1ULL << first) - 1;
+  view->foreign &= before;
+  for (int64_t i = first; i < view->loop_count; i++) {
+    view->foreign |= (uint64_t)!has(operator->axes, view->loops[i].axis) << i;
+  }
+  for (int64_t k = 0; k < operator->operand_count; k++) {
+    view->along[k] &= before;
+    for (int64_t i = first; i < view->loop_count; i++) {
+      view->along[k] |= (uint64_t)has(operator->operands[k].axes, view->loops[i].axis) << i;
+    }
+  }
+}
+
+// The loops of more than one trip, from `first` on.
+static void mark_cuts(View *view, int64_t first) {
+  view->cut &= (1ULL << first) - 1;
+  for (int64_t i = first; i < view->loop_count; i++) view->cut |= (uint64_t)(view->trips[i] > 1) << i;
+}
+
+static inline int64_t product(uint64_t loops, const int64_t *trips) {
+  int64_t count = 1;
+  for (; loops; loops &= loops - 1) count *= trips[__builtin_ctzll(loops)];
+  return count;
+}
 
 // What an operator's blocks are like whatever the order of the loops around them.
 typedef struct {
@@ -21,7 +51,7 @@ typedef struct {
 typedef struct {
   double live_bytes;
   int64_t shared;  // loops that all operators have in common
-  bool_t held[MOST_LEVELS][MOST_LOOPS];  // by level and so many of these loops: whether it holds what is touched inside
+  uint64_t held[MOST_LEVELS];  // by level: the loops inside of which it holds all that is touched
 } Around;
 
 typedef struct {
@@ -123,19 +153,16 @@ static int64_t elements(const Footprint *footprint, const int64_t *tiles) {
 }
 
 // How often every tile of an access along some axes comes back: `traffic.tile_visits`.
-static inline int64_t visits(const Loop *loops, int64_t count, uint64_t axes) {
-  int64_t outermost = 0, found = 1;
-  while (outermost < count && has(axes, loops[outermost].axis)) outermost++;
-  int reuse_ended = 0;
-  for (int64_t i = count - 1; i >= outermost; i--) {
-    if (has(axes, loops[i].axis)) reuse_ended |= loops[i].trips > 1;
-    else if (reuse_ended) found *= loops[i].trips;
-  }
-  return found;
+// `along` are the loops along its axes, `cut` those of more than one trip. The outermost loops along axes of the access bring
+// new tiles only; others bring tiles back if a loop inside them ends their reuse.
+static inline int64_t visits(uint64_t along, uint64_t cut, const int64_t *trips) {
+  uint64_t inside = cut & ~(along & ~(along + 1)), ending = inside & along;
+  if (!ending) return 1;
+  return product(inside & ~along & ((1ULL << (63 - __builtin_clzll(ending))) - 1), trips);
 }
 
-static inline double moved_bytes(const Operand *operand, double swept, const Loop *loops, int64_t count) {
-  int64_t times = visits(loops, count, operand->axes);
+static inline double moved_bytes(const Operand *operand, double swept, uint64_t along, uint64_t cut, const int64_t *trips) {
+  int64_t times = visits(along, cut, trips);
   return (double)operand->element_bytes * swept * (double)(operand->is_write ? 2 * times - 1 : times);
 }
 
@@ -143,7 +170,7 @@ static inline int64_t along(const int64_t *tiles, int64_t axis) { return axis < 
 
 // The loops around the micro kernel inside a block; those of which the nearest level holds the inside have one trip.
 static int64_t kernel_loops(
-    const Problem *problem, const Operator *operator, const View *view, const Block *block, double conflict, Loop *loops) {
+    const Problem *problem, const Operator *operator, const View *view, const Block *block, double conflict, int64_t *trips) {
   int64_t rows = along(view->tiles, operator->row), columns = along(view->tiles, operator->column);
   int64_t depth = along(view->tiles, operator->depth), count = 0;
   double panel = (double)(operator->packed_bytes * depth * operator->columns) * conflict, all = 0;
@@ -151,52 +178,43 @@ static int64_t kernel_loops(
   int all_fits = all * conflict <= problem->nearest_bytes, panel_fits = panel <= problem->nearest_bytes;
   int rows_fit = (double)(operator->left_bytes * rows * depth) + panel <= problem->nearest_bytes;
   for (int64_t i = 0; i < operator->outer_count; i++) {
-    int64_t axis = operator->outer[i];
-    loops[count++] = (Loop){axis, all_fits ? 1 : view->tiles[axis], -1};
+    trips[count++] = all_fits ? 1 : view->tiles[operator->outer[i]];
   }
-  if (operator->column >= 0) {
-    loops[count++] = (Loop){operator->column, all_fits ? 1 : quotient_up(columns, operator->columns), -1};
-  }
-  if (operator->row >= 0) loops[count++] = (Loop){operator->row, rows_fit ? 1 : quotient_up(rows, operator->rows), -1};
-  if (operator->depth >= 0) loops[count++] = (Loop){operator->depth, panel_fits ? 1 : depth, -1};
+  if (operator->column >= 0) trips[count++] = all_fits ? 1 : quotient_up(columns, operator->columns);
+  if (operator->row >= 0) trips[count++] = rows_fit ? 1 : quotient_up(rows, operator->rows);
+  if (operator->depth >= 0) trips[count++] = panel_fits ? 1 : depth;
   return count;
 }
 
 static void into_nearest(const Problem *problem, const Operator *operator, const Around *around, const View *view,
                          const Block *block, double conflict, double *moved) {
-  Loop loops[2 * MOST_LOOPS];
-  int64_t count = view->loop_count, times = operator->passes, panel = 0;
-  for (int64_t i = 0; i < count; i++) loops[i] = view->loops[i];
+  int64_t all_trips[2 * MOST_LOOPS], outside = view->loop_count, times = operator->passes, panel = 0;
+  const int64_t *trips = view->trips;
+  uint64_t cut = view->cut;
   if (operator->has_kernel) {
     panel = operator->packed_bytes * along(view->tiles, operator->depth) * operator->columns;
     times = 1;
-    count += kernel_loops(problem, operator, view, block, conflict, loops + count);
+    int64_t inside = kernel_loops(problem, operator, view, block, conflict, all_trips + outside);
+    for (int64_t i = 0; i < outside; i++) all_trips[i] = trips[i];
+    for (int64_t i = outside; i < outside + inside; i++) cut |= (uint64_t)(all_trips[i] > 1) << i;
+    trips = all_trips;
   }
   int stays = around->live_bytes + (double)panel <= problem->nearest_bytes;
   for (int64_t k = 0; k < operator->operand_count; k++) {
     const Operand *operand = &operator->operands[k];
     moved[k] = 0;
     if (operand->is_intermediate && stays) continue;
-    moved[k] = moved_bytes(operand, block->swept[k], loops, count) * (double)(operand->is_write ? 1 : times);
+    uint64_t along = view->along[k] | operand->kernel_loops << outside;
+    moved[k] = moved_bytes(operand, block->swept[k], along, cut, trips) * (double)(operand->is_write ? 1 : times);
   }
 }
 
-static void outer_bytes(const Operator *operator, const Block *block, const Loop *loops, int64_t count, double *moved) {
+// By the loops around a block, of which those of one trip do not count.
+static void outer_bytes(const Operator *operator, const Block *block, const View *view, uint64_t cut, double *moved) {
   for (int64_t k = 0; k < operator->operand_count; k++) {
     const Operand *operand = &operator->operands[k];
-    moved[k] = operand->is_intermediate ? 0 : moved_bytes(operand, block->swept[k], loops, count);
+    moved[k] = operand->is_intermediate ? 0 : moved_bytes(operand, block->swept[k], view->along[k], cut, view->trips);
   }
-}
-
-// Into a cache behind the fusion level: loops inside a block that it holds have one trip.
-static void into_behind(
-    const Operator *operator, const Around *around, int64_t level, const View *view, const Block *block, double *moved) {
-  Loop loops[MOST_LOOPS];
-  for (int64_t i = 0; i < view->loop_count; i++) {
-    loops[i] = view->loops[i];
-    if (around->held[level][least_count(i, around->shared)]) loops[i].trips = 1;
-  }
-  outer_bytes(operator, block, loops, view->loop_count, moved);
 }
 
 // Bytes of every operand into each cache level: `traffic.bytes_into`, with what masks leave of it.
@@ -204,13 +222,13 @@ static void move(const Problem *problem, const Operator *operator, const Around 
                  const Block *block, const Block *nearest, double conflict, Moved moved) {
   for (int64_t level = 0; level < problem->level_count; level++) {
     if (level == problem->fusion) {
-      outer_bytes(operator, block, view->loops, view->loop_count, moved[level]);
+      outer_bytes(operator, block, view, view->cut, moved[level]);
     } else if (level == 0) {
       into_nearest(problem, operator, around, inner, nearest, conflict, moved[level]);
     } else if (level < problem->fusion) {
       for (int64_t k = 0; k < operator->operand_count; k++) moved[level][k] = moved[0][k];
     } else {
-      into_behind(operator, around, level, view, block, moved[level]);
+      outer_bytes(operator, block, view, view->cut & ~around->held[level], moved[level]);
     }
   }
   if (conflict > 1) {
@@ -250,7 +268,7 @@ static double packing_seconds(
     if (depth) {
       int64_t axis = view->loops[depth - 1].axis;
       if (has(right->axes, axis)) box[axis] = view->tiles[axis];
-      else copied *= (double)view->loops[depth - 1].trips;
+      else copied *= (double)view->trips[depth - 1];
     }
     if (depth < first) continue;
     if (operator->packed_bytes * elements(&right->footprint, box) <= problem->pack_limit_bytes) break;
@@ -352,7 +370,7 @@ static double vector_seconds(
   if (operator->vector_mode == VECTOR_PLAIN || operator->vector_mode == VECTOR_STATES) return functions_s;
   int64_t blocks = 1;
   for (int64_t i = 0; i < shared; i++) {
-    if (has(operator->reduced, view->loops[i].axis)) blocks *= view->loops[i].trips;
+    if (has(operator->reduced, view->loops[i].axis)) blocks *= view->trips[i];
   }
   if (operator->vector_mode == VECTOR_CORRECTED) {
     double corrected = block->swept[operator->operand_count - 1] * operator->correcting_s;
@@ -390,11 +408,7 @@ static double seconds(const Problem *problem, const Work *work, double visible) 
 // `conflict` is 0 if the right operand is packed.
 static void work_of(const Problem *problem, const Operator *operator, const Around *around, int64_t shared, const View *view,
                     const View *inner, const Block *block, const Block *nearest, double conflict, Work *work) {
-  int64_t foreign = 1, runs = 1;
-  for (int64_t i = 0; i < inner->loop_count; i++) {
-    if (!has(operator->axes, inner->loops[i].axis)) foreign *= inner->loops[i].trips;
-    runs *= inner->loops[i].trips;
-  }
+  int64_t foreign = product(inner->cut & inner->foreign, inner->trips), runs = product(inner->cut, inner->trips);
   double repeats = (double)foreign * view->computed, calls = nearest->calls * repeats;
   double functions = vector_seconds(problem, operator, shared, view, block);
   if (operator->guard == 2) functions = functions * (view->masked / view->computed);

@@ -54,7 +54,9 @@ static const int64_t *integers(Reader *from, int64_t count) {
 
 // Compilers call these for structures.
 void *memcpy(void *to, const void *from, unsigned long count) {
-  for (unsigned long i = 0; i < count; i++) ((char *)to)[i] = ((const char *)from)[i];
+  unsigned long words = count / 8;
+  for (unsigned long i = 0; i < words; i++) __builtin_memcpy((char *)to + 8 * i, (const char *)from + 8 * i, 8);
+  for (unsigned long i = 8 * words; i < count; i++) ((char *)to)[i] = ((const char *)from)[i];
   return to;
 }
 
@@ -97,6 +99,7 @@ typedef struct {
 
 typedef struct {
   uint64_t axes;
+  uint64_t kernel_loops;  // along its axes, of the loops around a micro kernel: bits by their places
   bool_t is_write, is_intermediate, has_guarded_axis;
   int64_t element_bytes, tensor;
   Footprint footprint;
@@ -318,6 +321,18 @@ static void read_prefetches(Reader *from, Operator *into) {
   }
 }
 
+// The loops around the micro kernel that are along axes of its operands: `kernel_loops` in price.c has them in this order.
+static void mark_kernel_loops(const Operator *operator, Operand *operands) {
+  int64_t axes[67], count = 0, last[3] = {operator->column, operator->row, operator->depth};
+  for (int64_t i = 0; i < operator->outer_count; i++) axes[count++] = operator->outer[i];
+  for (int i = 0; i < 3; i++) {
+    if (last[i] >= 0) axes[count++] = last[i];
+  }
+  for (int64_t k = 0; k < operator->operand_count; k++) {
+    for (int64_t i = 0; i < count; i++) operands[k].kernel_loops |= (uint64_t)has(operands[k].axes, axes[i]) << i;
+  }
+}
+
 static int read_operator(Reader *from, Operator *into, Operand *operands, Arena *arena) {
   into->axes = (uint64_t)integer(from);
   into->axis_count = integer(from);
@@ -334,6 +349,7 @@ static int read_operator(Reader *from, Operator *into, Operand *operands, Arena 
   for (int64_t k = 0; k < into->operand_count; k++) {
     Operand *operand = &operands[k];
     operand->axes = (uint64_t)integer(from);
+    operand->kernel_loops = 0;
     operand->is_write = (bool_t)integer(from);
     operand->is_intermediate = (bool_t)integer(from);
     operand->has_guarded_axis = (bool_t)integer(from);
@@ -391,6 +407,7 @@ static int read_operator(Reader *from, Operator *into, Operand *operands, Arena 
     into->conflict = real(from);
     into->fusion_conflict = real(from);
     read_prefetches(from, into);
+    mark_kernel_loops(into, operands);
   }
   return read_readings(from, into, arena);
 }

@@ -72,8 +72,11 @@ static double cut_block(const InnerTiles *inner, const Operator *operator, int64
     volume *= (double)tile;
   }
   for (int64_t i = 0; i < inner->dims; i++) {
-    cut->loops[view->loop_count + i] = (Loop){inner->axes[order[i]], trips[order[i]], -2 - i};
+    cut->loops[view->loop_count + i] = (Loop){inner->axes[order[i]], -2 - i};
+    cut->trips[view->loop_count + i] = trips[order[i]];
   }
+  mark_loops(operator, cut, view->loop_count);
+  mark_cuts(cut, view->loop_count);
   for (int64_t f = 0; f < 2 + 2 * operator->operand_count; f++) {
     int64_t at = inner->offsets[f];
     for (int64_t d = 0; d < inner->dims; d++) at += inner->strides[f][d] * places[d];

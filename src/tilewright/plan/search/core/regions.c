@@ -30,6 +30,7 @@ typedef struct LoopSet {
   Region *regions;
   Member *members;
   double *least_prices, *least_uses;  // by operator and point, once they were asked for: see `bound_order`
+  double *least_sums, least_sum;  // of the prices, by point and of all
 } LoopSet;
 
 static inline int64_t tile_of(const Problem *problem, int64_t axis, int64_t choice) {

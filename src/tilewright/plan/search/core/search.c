@@ -9,8 +9,8 @@ typedef struct Least {
 } Least;
 
 typedef struct {
-  double *price, *used;  // by point: seconds on the cores, bytes of the fusion level
-  double lowest;
+  double *price, *used;  // by point: seconds on the cores, bytes of the fusion level; none until they are asked for
+  double lowest;  // of the prices; until then no more than that
 } Bound;
 
 typedef struct {
@@ -129,12 +129,9 @@ static double bound_of(Bounds *bounds, const Order *order, int64_t number, const
   const Operator *operator = &problem->operators[number];
   const Member *member = &order->set->members[number];
   const View *view = &point->views[number];
-  int64_t at = own_point(order, figures->outer_axes, point->choices), foreign = 1;
+  int64_t at = own_point(order, figures->outer_axes, point->choices), foreign = product(view->cut & view->foreign, view->trips);
   double *const *of = figures->figures, moved = of[4][at];
   Work work = {.arithmetic_s = of[0][at], .functions_s = of[1][at], .packing_s = of[2][at], .overhead_s = of[3][at]};
-  for (int64_t i = 0; i < view->loop_count; i++) {
-    if (!has(operator->axes, view->loops[i].axis)) foreign *= view->loops[i].trips;
-  }
   if (member->region_count) {
     int is_whole = 1;
     of_regions(problem, order, number, point, &work);
@@ -167,7 +164,9 @@ static int bound_operators(Bounds *bounds, const Order *order, Point *point) {
   const Least **figures = taken(bounds->arena, operators * (int64_t)sizeof(Least *));
   set->least_prices = taken(bounds->arena, operators * count * (int64_t)sizeof(double));
   set->least_uses = taken(bounds->arena, operators * count * (int64_t)sizeof(double));
-  if (!figures || !set->least_prices || !set->least_uses) return 0;
+  set->least_sums = taken(bounds->arena, count * (int64_t)sizeof(double));
+  if (!figures || !set->least_prices || !set->least_uses || !set->least_sums) return 0;
+  if (!start_point(problem, order, point, bounds->arena)) return 0;
   for (int64_t o = 0; o < operators; o++) {
     figures[o] = least_figures(bounds, order, o);
     if (!figures[o]) return 0;
@@ -177,30 +176,58 @@ static int bound_operators(Bounds *bounds, const Order *order, Point *point) {
     for (int64_t o = 0; o < operators; o++) {
       int64_t at = p * operators + o;
       set->least_prices[at] = bound_of(bounds, order, o, figures[o], point, &set->least_uses[at]);
+      set->least_sums[p] = o ? set->least_sums[p] + set->least_prices[at] : set->least_prices[at];
     }
+    set->least_sum = p ? least(set->least_sum, set->least_sums[p]) : set->least_sums[p];
+  }
+  return 1;
+}
+
+// The blocks of an order at a point, by its number.
+static int64_t blocks_at(const Problem *problem, const Order *order, int64_t number) {
+  int64_t blocks = 1;
+  for (int64_t d = order->dim_count - 1; d >= 0; d--) {
+    int64_t axis = order->dims[d], at = choice(order, d, number % order->picked[d]);
+    number /= order->picked[d];
+    for (int64_t i = 0; i < order->parallel_count; i++) {
+      if (order->outer[i] == axis) blocks *= quotient_up(problem->sizes[axis], tile_of(problem, axis, at));
+    }
+  }
+  return blocks;
+}
+
+// What an order costs at least on the cores if nothing spills: no more than any price of `bound_order`.
+static int bound_without_spills(Bounds *bounds, const Order *order, Point *point, Bound *into) {
+  const Problem *problem = bounds->problem;
+  if (!bound_operators(bounds, order, point)) return 0;
+  const LoopSet *set = order->set;
+  *into = (Bound){0, 0, set->least_sum};
+  for (int64_t p = 0; problem->cores > 1 && p < point_count(order); p++) {
+    double price = on_cores(problem, set->least_sums[p], blocks_at(problem, order, p));
+    into->lowest = p ? least(into->lowest, price) : price;
   }
   return 1;
 }
 
 // What the operators cost and use at least, for all tiles. `live` is what intermediates take, -1 for what they do without
-// further loops; with `no_spills` everything counts as fitting, and prices are those on one thread.
-static int bound_order(Bounds *bounds, const Order *order, Point *point, double live, int no_spills, Bound *into) {
+// further loops.
+static int bound_order(Bounds *bounds, const Order *order, Point *point, double live, Bound *into) {
   const Problem *problem = bounds->problem;
   int64_t count = point_count(order), operators = problem->operator_count;
   into->price = taken(bounds->arena, count * (int64_t)sizeof(double));
   into->used = taken(bounds->arena, count * (int64_t)sizeof(double));
-  if (!into->price || !into->used || !start_point(problem, order, point, bounds->arena)) return 0;
-  if (!bound_operators(bounds, order, point)) return 0;
+  if (!into->price || !into->used || !bound_operators(bounds, order, point)) return 0;
+  if (!start_point(problem, order, point, bounds->arena)) return 0;
   for (int64_t p = 0; p < count; p++) {
     move_point(problem, order, p, point);
     double total = 0, highest = 0;
-    double held = no_spills ? 0 : live >= 0 ? live : (double)live_bytes(problem, order, point);
+    double held = live >= 0 ? live : (double)live_bytes(problem, order, point);
     for (int64_t o = 0; o < operators; o++) {
       double price = order->set->least_prices[p * operators + o], used = order->set->least_uses[p * operators + o] + held;
-      total = total + (no_spills ? price : with_spills(problem, price, used));
+      total = total + with_spills(problem, price, used);
       highest = most(highest, used);
     }
-    into->price[p] = no_spills ? total : on_cores(problem, total, point->blocks);
+    into->price[p] = on_cores(problem, total, point->blocks);
     into->used[p] = highest;
     into->lowest = p ? least(into->lowest, into->price[p]) : into->price[p];
   }
@@ -331,6 +358,13 @@ static int search_order(Search *search, int64_t number) {
   return best_of(search->problem, &order, &search->found[number], &search->counts, search->bounding.arena);
 }
 
+// Whether an order can still win by what it costs at least if nothing spills; then its bound is computed. -1 without memory.
+static int may_win(Search *search, int64_t number) {
+  Bound *bound = &search->bounds[number];
+  if (bound->lowest > price_to_beat(search, number, 0)) return 0;
+  return bound_order(&search->bounding, &search->orders[number], &search->point, -1, bound) ? 1 : -1;
+}
+
 // Searches those of some orders that can still win, in the order of their bounds; those with line buffers last.
 static int search_orders(Search *search, const int64_t *numbers, int64_t count) {
   bool_t *is_done = taken(search->bounding.arena, search->count);
@@ -348,6 +382,12 @@ static int search_orders(Search *search, const int64_t *numbers, int64_t count) 
       next = n;
     }
     if (next < 0) return 1;
+    if (!search->bounds[next].price) {
+      int may = may_win(search, next);
+      if (may < 0) return 0;
+      is_done[next] = !may;
+      continue;
+    }
     is_done[next] = 1;
     Arena *arena = search->bounding.arena;
     char *free_from = arena->next;
@@ -392,7 +432,7 @@ static double *least_live(Search *search, const Order *order, Reader *choices) {
 static int restrict_above_trees(Search *search, Order *order, double limit, Reader *choices) {
   Bound bound;
   double *prices, *live;
-  if (!bound_order(&search->bounding, order, &search->point, 0, 0, &bound)) return 0;
+  if (!bound_order(&search->bounding, order, &search->point, 0, &bound)) return 0;
   int restricted = restrict_to(search, order, bound.price, 0, limit, 0);
   if (restricted < 0) return 0;
   if (!restricted || has_few_blocks(search, order, limit)) return 2;
