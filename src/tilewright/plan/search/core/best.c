@@ -40,42 +40,83 @@ typedef struct {
   Counts *counts;
 } Pricing;
 
-static void price_option(Pricing *pricing, int64_t number, Option *option, Sweep *sweep) {
+// Goes on to a point and inner tiles of options that differ in the order of their loops.
+static void go_to(Pricing *pricing, int64_t number, const Option *options, int64_t at, Sweep *sweep) {
+  if (at % options->tiles) {
+    sweep_on(sweep);
+  } else {
+    move_point(pricing->problem, pricing->order, at / options->tiles, &pricing->point);
+    start_sweep(sweep, pricing->problem, pricing->order, &pricing->point, number, options);
+  }
+  put_loops(sweep, options);
+}
+
+// Prices options of an operator that have the same loops in different orders, with right operands packed; whether they may cost
+// less in place.
+static void price_packed(Pricing *pricing, int64_t number, Option *options, int64_t count, bool_t *may_gain, Sweep *sweep) {
   const Problem *problem = pricing->problem;
   const Operator *operator = &problem->operators[number];
-  int64_t shared = shared_loops(pricing->order, number);
-  int may_gain = 0;
-  pricing->counts->candidates += pricing->points * option->tiles;
-  pricing->counts->elements += pricing->points * option->tiles;
-  pricing->counts->pricings++;
-  for (int64_t p = 0; p < pricing->points; p++) {
-    move_point(problem, pricing->order, p, &pricing->point);
-    start_sweep(sweep, problem, pricing->order, &pricing->point, number, option);
-    for (int64_t t = 0; t < option->tiles; t++) {
-      int64_t at = p * option->tiles + t, outside, inside;
-      double packing_s;
-      if (t) sweep_on(sweep);
-      option->seconds[at] = price_at(sweep, &pricing->around[p], shared, 0, &packing_s);
+  int64_t shared = shared_loops(pricing->order, number), tiles = options->tiles;
+  Pass pass = {problem, operator, 0, shared, &sweep->view, &sweep->view, &sweep->block, &sweep->block, 0};
+  for (int64_t n = 0; n < count; n++) may_gain[n] = 0;
+  for (int64_t at = 0; at < pricing->points * tiles; at++) {
+    int64_t p = at / tiles, outside, inside;
+    Unordered unordered;
+    go_to(pricing, number, options, at, sweep);
+    pass.around = &pricing->around[p];
+    if (!operator->in_tiles) start_pass(&pass, &unordered);
+    for (int64_t n = 0; n < count; n++) {
+      Option *option = &options[n];
+      Work work;
+      if (n) put_loops(sweep, option);
+      work.packing_s = option->seconds[at] = 0;
+      if (!operator->in_tiles) {
+        work_in_order(&pass, &unordered, &work);
+        option->seconds[at] = seconds(problem, &work, problem->visible);
+      }
       option->used[at] = sweep->block.used_bytes;
       resident_bytes(problem, pricing->order, &pricing->point, number, &sweep->view, &outside, &inside);
       option->rereads[at] = outside + inside == 0;
-      may_gain |= !((option->seconds[at] - packing_s) * problem->least_gain >= option->seconds[at]);
+      may_gain[n] |= !((option->seconds[at] - work.packing_s) * problem->least_gain >= option->seconds[at]);
     }
   }
-  if (!operator->may_stay || !may_gain || operator->in_tiles) return;
-  pricing->counts->elements += pricing->points * option->tiles;
-  pricing->counts->pricings++;
-  for (int64_t p = 0; p < pricing->points; p++) {
-    move_point(problem, pricing->order, p, &pricing->point);
-    start_sweep(sweep, problem, pricing->order, &pricing->point, number, option);
-    for (int64_t t = 0; t < option->tiles; t++) {
-      int64_t at = p * option->tiles + t;
-      double packing_s, in_place;
-      if (t) sweep_on(sweep);
-      in_place = price_at(sweep, &pricing->around[p], shared, operator->conflict, &packing_s);
-      if (in_place * problem->least_gain < option->seconds[at]) option->seconds[at] = in_place;
+}
+
+// Prices with right operands in place what may cost less so.
+static void price_in_place(Pricing *pricing, int64_t number, Option *options, int64_t count, const bool_t *may_gain, Sweep *sweep) {
+  const Problem *problem = pricing->problem;
+  const Operator *operator = &problem->operators[number];
+  int64_t shared = shared_loops(pricing->order, number), tiles = options->tiles;
+  Pass pass = {problem, operator, 0, shared, &sweep->view, &sweep->view, &sweep->block, &sweep->block, operator->conflict};
+  for (int64_t at = 0; at < pricing->points * tiles; at++) {
+    int64_t p = at / tiles;
+    Unordered unordered;
+    go_to(pricing, number, options, at, sweep);
+    pass.around = &pricing->around[p];
+    start_pass(&pass, &unordered);
+    for (int64_t n = 0; n < count; n++) {
+      Work work;
+      if (!may_gain[n]) continue;
+      if (n) put_loops(sweep, &options[n]);
+      work_in_order(&pass, &unordered, &work);
+      double in_place = seconds(problem, &work, problem->visible);
+      if (in_place * problem->least_gain < options[n].seconds[at]) options[n].seconds[at] = in_place;
     }
   }
+}
+
+static void price_orders(Pricing *pricing, int64_t number, Option *options, int64_t count, Sweep *sweep) {
+  const Operator *operator = &pricing->problem->operators[number];
+  bool_t may_gain[MOST_INNER_ORDERS], any = 0;
+  price_packed(pricing, number, options, count, may_gain, sweep);
+  for (int64_t n = 0; n < count; n++) {
+    int times = 1 + (operator->may_stay && may_gain[n] && !operator->in_tiles);
+    pricing->counts->candidates += pricing->points * options->tiles;
+    pricing->counts->elements += times * pricing->points * options->tiles;
+    pricing->counts->pricings += times;
+    any |= times > 1;
+  }
+  if (any) price_in_place(pricing, number, options, count, may_gain, sweep);
 }
 
 static int price_options(Pricing *pricing, Arena *arena) {
@@ -96,17 +137,18 @@ static int price_options(Pricing *pricing, Arena *arena) {
       Option *option = &own->options[n];
       char *place = arena->next;
       *option = (Option){0};
-      if (!start_option(problem, pricing->points, &own->orders, n, option, arena)) return 0;
+      if (!start_option(problem, &problem->operators[o], pricing->points, &own->orders, n, option, arena)) return 0;
       if (like < o) {
         const Option *known = &pricing->choices[like].options[n];
         arena->next = place;
         option->seconds = known->seconds;
         option->used = known->used;
         option->rereads = known->rereads;
-      } else {
-        price_option(pricing, o, option, sweep);
       }
     }
+    if (like < o) continue;
+    price_orders(pricing, o, own->options, 1, sweep);
+    if (own->orders.count > 1) price_orders(pricing, o, own->options + 1, own->orders.count - 1, sweep);
   }
   return 1;
 }

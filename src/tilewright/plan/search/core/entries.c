@@ -272,13 +272,9 @@ EXPORTED int64_t tw_least_times(const Data *problem_data, const Data *order_data
   found[2] = 0;
   for (int64_t n = 0; n < count; n++) {
     const Order *order = &search->orders[n];
-    double alone = INFINITE, together = INFINITE;
     if (!bound_operators(&search->bounding, order, &search->point)) return 0;
-    for (int64_t p = 0; p < point_count(order); p++) {
-      double price = order->set->least_sums[p] - gain_s, cores = (double)problem->cores;
-      alone = least(alone, price);
-      together = least(together, problem->is_split ? price / cores : on_cores(problem, price, blocks_at(problem, order, p)));
-    }
+    double alone = order->set->least_sum - gain_s;
+    double together = problem->is_split ? alone / (double)problem->cores : least_on_cores(problem, order, gain_s);
     found[0] = least(found[0], alone + call_s);
     found[1] = least(found[1], together + call_s);
     if (together + call_s <= limit_s) return 1;

@@ -86,7 +86,8 @@ static int inner_orders(const Problem *problem, const Operator *operator, uint64
 typedef struct {
   int64_t length, dim_count, tiles;
   const int64_t *order;
-  int64_t dims[8], extents[8];
+  int64_t dims[8], extents[8], places[8];  // axes in order of their numbers with their tiles; where the axis of a loop is there
+  unsigned char along[MOST_OPERANDS];  // its loops along axes of each operand
   double *seconds, *used;
   bool_t *rereads;
 } Option;
@@ -146,30 +147,49 @@ static void resident_bytes(const Problem *problem, const Order *order, const Poi
   }
 }
 
-// The view and block of one order of inner loops at a point, inner tile by inner tile.
+// The loops of an option, whose axes are given outermost first.
+static void mark_option(const Problem *problem, const Operator *operator, Option *option) {
+  option->dim_count = 0;
+  option->tiles = 1;
+  for (int64_t a = 0; a < problem->axis_count; a++) {
+    for (int64_t i = 0; i < option->length; i++) {
+      if (option->order[i] != a) continue;
+      option->places[i] = option->dim_count;
+      option->dims[option->dim_count] = a;
+      option->extents[option->dim_count++] = problem->tile_counts[a];
+      option->tiles *= problem->tile_counts[a];
+    }
+  }
+  for (int64_t k = 0; k < operator->operand_count; k++) {
+    option->along[k] = 0;
+    for (int64_t i = 0; i < option->length; i++) {
+      option->along[k] |= (unsigned char)(has(operator->operands[k].axes, option->order[i]) << i);
+    }
+  }
+}
+
+// The view and block of some orders of inner loops at a point, inner tile by inner tile.
 typedef struct {
   const Problem *problem;
   const Order *order;
-  const Point *point;
+  const View *outside;  // without inner loops
   const Option *option;
-  int64_t number, inner[8], table_dims[8], loops[8];  // by dimension: the place of its tile, its table dimension, its loop
+  int64_t number, inner[8], trips[8], table_dims[8];  // by dimension: the place of its tile, its trips, its table dimension
   int64_t offsets[2 * MOST_OPERANDS + 16];  // of the figures of the block
   View view;
   Block block;
 } Sweep;
 
-// Where the block's figures lie, and the loop of a dimension, at one of its tiles.
+// Where the block's figures lie, and the trips along a dimension, at one of its tiles.
 static void set_inner(Sweep *sweep, int64_t d, int64_t at) {
   const Problem *problem = sweep->problem;
   const Operator *operator = &problem->operators[sweep->number];
-  View *view = &sweep->view;
-  int64_t axis = sweep->option->dims[d], dim = sweep->table_dims[d], loop = sweep->loops[d], steps = at - sweep->inner[d];
+  int64_t axis = sweep->option->dims[d], dim = sweep->table_dims[d], steps = at - sweep->inner[d];
   int64_t tile = problem->tiles[axis][at], count = FIGURES + 2 * operator->operand_count;
   for (int64_t f = 0; steps && f < count; f++) sweep->offsets[f] += operator->tables.strides[f][dim] * steps;
   sweep->inner[d] = at;
-  view->tiles[axis] = least_count(tile, problem->sizes[axis]);
-  view->trips[loop] = quotient_up(problem->sizes[axis], tile);
-  view->cut = (view->cut & ~(1ULL << loop)) | (uint64_t)(view->trips[loop] > 1) << loop;
+  sweep->trips[d] = quotient_up(problem->sizes[axis], tile);
+  sweep->view.tiles[axis] = least_count(tile, problem->sizes[axis]);
 }
 
 static void read_block(Sweep *sweep) {
@@ -186,31 +206,41 @@ static void read_block(Sweep *sweep) {
   }
 }
 
-// Starts at the first inner tiles.
+// Puts the inner loops into the order of an option.
+static void put_loops(Sweep *sweep, const Option *option) {
+  const Operator *operator = &sweep->problem->operators[sweep->number];
+  const View *outside = sweep->outside;
+  View *view = &sweep->view;
+  int64_t outer = outside->loop_count;
+  view->cut = outside->cut;
+  for (int64_t i = 0; i < option->length; i++) {
+    int64_t trips = sweep->trips[option->places[i]];
+    view->loops[outer + i].axis = option->order[i];
+    view->trips[outer + i] = trips;
+    view->cut |= (uint64_t)(trips > 1) << (outer + i);
+  }
+  for (int64_t k = 0; k < operator->operand_count; k++) view->along[k] = outside->along[k] | (uint64_t)option->along[k] << outer;
+}
+
+// Starts at the first inner tiles. All loops are in their order once `put_loops` was called.
 static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order, const Point *point, int64_t number,
                         const Option *option) {
   const Tables *tables = &problem->operators[number].tables;
-  int64_t outer = point->views[number].loop_count;
+  const View *outside = &point->views[number];
   uint64_t inner = 0;
   sweep->problem = problem;
   sweep->order = order;
-  sweep->point = point;
+  sweep->outside = outside;
   sweep->option = option;
   sweep->number = number;
-  sweep->view = point->views[number];
-  sweep->view.loop_count = outer + option->length;
-  for (int64_t i = 0; i < option->length; i++) {
-    sweep->view.loops[outer + i] = (Loop){option->order[i], order->outer_count + 8 + i};
-  }
-  mark_loops(&problem->operators[number], &sweep->view, outer);
+  sweep->view = *outside;
+  sweep->view.loop_count += option->length;
+  for (int64_t i = 0; i < option->length; i++) sweep->view.loops[outside->loop_count + i].node = order->outer_count + 8 + i;
   for (int64_t d = 0; d < option->dim_count; d++) inner |= 1ULL << option->dims[d];
   start_block(problem, order, number, point, inner, sweep->offsets);
   for (int64_t d = 0; d < option->dim_count; d++) {
     for (int64_t t = 0; t < tables->dims; t++) {
       if (tables->axes[t] == option->dims[d]) sweep->table_dims[d] = t;
-    }
-    for (int64_t i = 0; i < option->length; i++) {
-      if (option->order[i] == option->dims[d]) sweep->loops[d] = outer + i;
     }
     sweep->inner[d] = 0;
     set_inner(sweep, d, 0);
@@ -234,36 +264,14 @@ static void sweep_to(Sweep *sweep, int64_t tile) {
     tile /= option->extents[d];
   }
   read_block(sweep);
+  put_loops(sweep, option);
 }
 
-static double price_at(const Sweep *sweep, const Around *around, int64_t shared, double conflict, double *packing_s) {
-  const Problem *problem = sweep->problem;
-  const Operator *operator = &problem->operators[sweep->number];
-  const View *view = &sweep->view;
-  const Block *block = &sweep->block;
-  if (operator->in_tiles) {
-    *packing_s = 0;
-    return 0.0;
-  }
-  Work work;
-  work_of(problem, operator, around, shared, view, view, block, block, conflict, &work);
-  *packing_s = work.packing_s;
-  return seconds(problem, &work, problem->visible);
-}
-
-static int start_option(const Problem *problem, int64_t points, const InnerOrders *orders, int64_t number, Option *option,
-                        Arena *arena) {
+static int start_option(const Problem *problem, const Operator *operator, int64_t points, const InnerOrders *orders, int64_t number,
+                        Option *option, Arena *arena) {
   option->order = orders->axes[number];
   option->length = orders->lengths[number];
-  option->tiles = 1;
-  for (int64_t a = 0; a < problem->axis_count; a++) {
-    for (int64_t i = 0; i < option->length; i++) {
-      if (option->order[i] != a) continue;
-      option->dims[option->dim_count] = a;
-      option->extents[option->dim_count++] = problem->tile_counts[a];
-      option->tiles *= problem->tile_counts[a];
-    }
-  }
+  mark_option(problem, operator, option);
   option->seconds = taken(arena, points * option->tiles * (int64_t)sizeof(double));
   option->used = taken(arena, points * option->tiles * (int64_t)sizeof(double));
   option->rereads = taken(arena, points * option->tiles);

@@ -21,6 +21,7 @@ typedef struct {
   const FusedGroups *fused;  // 0 for none
   const Places *places;
   LoopSet *set;
+  int64_t last_parallel;  // behind the last dimension along which blocks are told apart
   int64_t picked[MOST_DIMENSIONS];  // how many tiles of every dimension are looked at, and which
   const int64_t *picks[MOST_DIMENSIONS];
 } Order;
@@ -75,6 +76,10 @@ static void take_set(const Problem *problem, LoopSet *set, Order *into) {
   int64_t free = into->outer_count - (into->outer_count && buffers), count = 0;
   while (count < free && is_parallel(problem, set, into->outer[count])) count++;
   into->parallel_count = count;
+  into->last_parallel = 0;
+  for (int64_t d = 0; d < into->dim_count; d++) {
+    for (int64_t i = 0; i < count; i++) into->last_parallel = into->dims[d] == into->outer[i] ? d + 1 : into->last_parallel;
+  }
 }
 
 // An order of outer loops. 1 if all went well, 0 without memory, -1 if it is beyond the core's limits.

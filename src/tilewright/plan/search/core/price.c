@@ -186,26 +186,42 @@ static int64_t kernel_loops(
   return count;
 }
 
-static void into_nearest(const Problem *problem, const Operator *operator, const Around *around, const View *view,
-                         const Block *block, double conflict, double *moved) {
-  int64_t all_trips[2 * MOST_LOOPS], outside = view->loop_count, times = operator->passes, panel = 0;
-  const int64_t *trips = view->trips;
-  uint64_t cut = view->cut;
-  if (operator->has_kernel) {
-    panel = operator->packed_bytes * along(view->tiles, operator->depth) * operator->columns;
-    times = 1;
-    int64_t inside = kernel_loops(problem, operator, view, block, conflict, all_trips + outside);
-    for (int64_t i = 0; i < outside; i++) all_trips[i] = trips[i];
-    for (int64_t i = outside; i < outside + inside; i++) cut |= (uint64_t)(all_trips[i] > 1) << i;
-    trips = all_trips;
+// An operator inside its loops, with those that cut its block for the nearest level and the block that these make, or the same
+// twice. The conflict is 0 if the right operand is packed.
+typedef struct {
+  const Problem *problem;
+  const Operator *operator;
+  const Around *around;
+  int64_t shared;
+  const View *view, *inner;
+  const Block *block, *nearest;
+  double conflict;
+} Pass;
+
+// What a pass does whatever the order of its loops.
+typedef struct {
+  double calls, arithmetic_s, functions_s, overhead_s, line_buffer_s;
+  int64_t touches;  // how often what is read is touched inside a block
+  int stays;  // whether the nearest level holds intermediates
+  int64_t kernel_loops, kernel_trips[MOST_LOOPS];
+} Unordered;
+
+static void into_nearest(const Pass *pass, const Unordered *unordered, double *moved) {
+  const Operator *operator = pass->operator;
+  int64_t trips[2 * MOST_LOOPS], outside = pass->inner->loop_count;
+  uint64_t cut = pass->inner->cut;
+  for (int64_t i = 0; i < outside; i++) trips[i] = pass->inner->trips[i];
+  for (int64_t i = 0; i < unordered->kernel_loops; i++) {
+    trips[outside + i] = unordered->kernel_trips[i];
+    cut |= (uint64_t)(unordered->kernel_trips[i] > 1) << (outside + i);
   }
-  int stays = around->live_bytes + (double)panel <= problem->nearest_bytes;
   for (int64_t k = 0; k < operator->operand_count; k++) {
     const Operand *operand = &operator->operands[k];
     moved[k] = 0;
-    if (operand->is_intermediate && stays) continue;
-    uint64_t along = view->along[k] | operand->kernel_loops << outside;
-    moved[k] = moved_bytes(operand, block->swept[k], along, cut, trips) * (double)(operand->is_write ? 1 : times);
+    if (operand->is_intermediate && unordered->stays) continue;
+    uint64_t along = pass->inner->along[k] | operand->kernel_loops << outside;
+    double touches = (double)(operand->is_write ? 1 : unordered->touches);
+    moved[k] = moved_bytes(operand, pass->nearest->swept[k], along, cut, trips) * touches;
   }
 }
 
@@ -218,20 +234,23 @@ static void outer_bytes(const Operator *operator, const Block *block, const View
 }
 
 // Bytes of every operand into each cache level: `traffic.bytes_into`, with what masks leave of it.
-static void move(const Problem *problem, const Operator *operator, const Around *around, const View *view, const View *inner,
-                 const Block *block, const Block *nearest, double conflict, Moved moved) {
+static void move(const Pass *pass, const Unordered *unordered, Moved moved) {
+  const Problem *problem = pass->problem;
+  const Operator *operator = pass->operator;
+  const View *view = pass->view;
+  const Block *block = pass->block;
   for (int64_t level = 0; level < problem->level_count; level++) {
     if (level == problem->fusion) {
       outer_bytes(operator, block, view, view->cut, moved[level]);
     } else if (level == 0) {
-      into_nearest(problem, operator, around, inner, nearest, conflict, moved[level]);
+      into_nearest(pass, unordered, moved[level]);
     } else if (level < problem->fusion) {
       for (int64_t k = 0; k < operator->operand_count; k++) moved[level][k] = moved[0][k];
     } else {
-      outer_bytes(operator, block, view, view->cut & ~around->held[level], moved[level]);
+      outer_bytes(operator, block, view, view->cut & ~pass->around->held[level], moved[level]);
     }
   }
-  if (conflict > 1) {
+  if (pass->conflict > 1) {
     int64_t right = operator->right, fusion = problem->fusion;
     double tile_bytes = (double)operator->operands[right].element_bytes * block->tile[right];
     if (tile_bytes * operator->fusion_conflict > (double)problem->capacity_bytes) {
@@ -404,31 +423,58 @@ static double seconds(const Problem *problem, const Work *work, double visible) 
   return longest + shown + beside;
 }
 
-// What an operator costs; `inner` and `nearest` are those of its loops for the nearest level, or the same as `view` and `block`.
-// `conflict` is 0 if the right operand is packed.
-static void work_of(const Problem *problem, const Operator *operator, const Around *around, int64_t shared, const View *view,
-                    const View *inner, const Block *block, const Block *nearest, double conflict, Work *work) {
-  int64_t foreign = product(inner->cut & inner->foreign, inner->trips), runs = product(inner->cut, inner->trips);
-  double repeats = (double)foreign * view->computed, calls = nearest->calls * repeats;
-  double functions = vector_seconds(problem, operator, shared, view, block);
+static void start_pass(const Pass *pass, Unordered *into) {
+  const Problem *problem = pass->problem;
+  const Operator *operator = pass->operator;
+  const View *view = pass->view, *inner = pass->inner;
+  int64_t foreign = product(inner->cut & inner->foreign, inner->trips), runs = product(inner->cut, inner->trips), panel = 0;
+  double repeats = (double)foreign * view->computed, calls = pass->nearest->calls * repeats;
+  double functions = vector_seconds(problem, operator, pass->shared, view, pass->block);
   if (operator->guard == 2) functions = functions * (view->masked / view->computed);
-  work->overhead_s = (calls * problem->tile_end_cycles + (double)runs * problem->block_cycles) / problem->hz;
-  work->line_buffer_s = (double)view->line_buffered * problem->pass_cycles * operator->vectors_per_element / problem->hz;
-  work->arithmetic_s = nearest->arithmetic_s * repeats;
-  work->functions_s = functions * repeats;
-  int is_packed = conflict == 0;
+  into->calls = calls;
+  into->overhead_s = (calls * problem->tile_end_cycles + (double)runs * problem->block_cycles) / problem->hz;
+  into->line_buffer_s = (double)view->line_buffered * problem->pass_cycles * operator->vectors_per_element / problem->hz;
+  into->arithmetic_s = pass->nearest->arithmetic_s * repeats;
+  into->functions_s = functions * repeats;
+  into->kernel_loops = 0;
+  into->touches = operator->passes;
+  if (operator->has_kernel) {
+    double conflict = pass->conflict == 0 ? 1.0 : pass->conflict;
+    panel = operator->packed_bytes * along(inner->tiles, operator->depth) * operator->columns;
+    into->touches = 1;
+    into->kernel_loops = kernel_loops(problem, operator, inner, pass->nearest, conflict, into->kernel_trips);
+  }
+  into->stays = pass->around->live_bytes + (double)panel <= problem->nearest_bytes;
+}
+
+// What a pass costs with its loops in their order.
+static void work_in_order(const Pass *pass, const Unordered *unordered, Work *work) {
+  const Problem *problem = pass->problem;
+  const Operator *operator = pass->operator;
+  const View *view = pass->view, *inner = pass->inner;
+  int is_packed = pass->conflict == 0;
   double packing;
-  if (is_packed) packing = packing_seconds(problem, operator, shared, view, block);
-  else packing = in_place_seconds(problem, operator, inner, calls) + run_seconds(problem, operator, view, block);
+  if (is_packed) packing = packing_seconds(problem, operator, pass->shared, view, pass->block);
+  else packing = in_place_seconds(problem, operator, inner, unordered->calls) + run_seconds(problem, operator, view, pass->block);
   Moved moved;
-  move(problem, operator, around, view, inner, block, nearest, is_packed ? 1.0 : conflict, moved);
+  move(pass, unordered, moved);
   const double *far = moved[problem->level_count - 1];
-  double left_pages_s = left_page_seconds(problem, operator, far, inner);
+  double left_pages_s = left_page_seconds(problem, operator, far, inner), right_pages_s = is_packed ? 0.0 : packing;
+  work->overhead_s = unordered->overhead_s;
+  work->line_buffer_s = unordered->line_buffer_s;
+  work->arithmetic_s = unordered->arithmetic_s;
+  work->functions_s = unordered->functions_s;
   work->packing_s = packing + left_pages_s + target_page_seconds(problem, operator, far, inner);
-  double right_pages_s = is_packed ? 0.0 : packing;
-  work->prefetch_s = prefetch_seconds(problem, operator, view, inner, moved, calls, is_packed, left_pages_s, right_pages_s);
+  work->prefetch_s =
+      prefetch_seconds(problem, operator, view, inner, moved, unordered->calls, is_packed, left_pages_s, right_pages_s);
   for (int64_t level = 0; level < problem->level_count; level++) {
     work->traffic[level] = 0;
     for (int64_t k = 0; k < operator->operand_count; k++) work->traffic[level] += moved[level][k];
   }
+}
+
+static void work_of(const Pass *pass, Work *work) {
+  Unordered unordered;
+  start_pass(pass, &unordered);
+  work_in_order(pass, &unordered, work);
 }

@@ -16,13 +16,15 @@ static Decision decide(
   Decision best = {0};
   if (operator->in_tiles) return best;
   Work work, unpacked;
-  work_of(problem, operator, around, shared, view, view, block, block, 0, &work);
+  Pass pass = {problem, operator, around, shared, view, view, block, block, 0};
+  work_of(&pass, &work);
   best.seconds = seconds(problem, &work, problem->visible);
   unpacked = work;
   unpacked.packing_s = 0;
   best.floor_s = seconds_without_nearest(problem, unpacked);
   if (operator->may_stay && best.seconds > (best.seconds - work.packing_s) * problem->least_gain) {
-    work_of(problem, operator, around, shared, view, view, block, block, operator->conflict, &unpacked);
+    pass.conflict = operator->conflict;
+    work_of(&pass, &unpacked);
     double in_place_s = seconds(problem, &unpacked, problem->visible);
     if (in_place_s * problem->least_gain < best.seconds) {
       work = unpacked;
@@ -105,8 +107,11 @@ static double stream_seconds(const Problem *problem, const Decided *one, int has
   int is_packed = one->conflict == 0;
   if (has_many_rows && (!is_packed || !packs_ahead(operator, one->view))) return 0.0;
   Moved moved;
+  Unordered unordered;
   double moving = 0.0;
-  move(problem, operator, one->around, one->view, &one->cut, one->block, &one->nearest, is_packed ? 1.0 : one->conflict, moved);
+  Pass pass = {problem, operator, one->around, one->shared, one->view, &one->cut, one->block, &one->nearest, one->conflict};
+  start_pass(&pass, &unordered);
+  move(&pass, &unordered, moved);
   for (int64_t level = most_count(problem->fusion, 1); level < problem->source; level++) {
     moving = moving + moved[level][operator->right] / problem->bandwidths[level];
   }
@@ -116,7 +121,8 @@ static double stream_seconds(const Problem *problem, const Decided *one, int has
 static double *write_work(const Problem *problem, const Decided *one, const Operator *with, double streamed_s, double *into) {
   Work work = {0};
   if (!with->in_tiles) {
-    work_of(problem, with, one->around, one->shared, one->view, &one->cut, one->block, &one->nearest, one->conflict, &work);
+    Pass pass = {problem, with, one->around, one->shared, one->view, &one->cut, one->block, &one->nearest, one->conflict};
+    work_of(&pass, &work);
   }
   double figures[] = {work.arithmetic_s, work.functions_s, work.packing_s, work.overhead_s, work.prefetch_s, streamed_s,
                       work.line_buffer_s};
@@ -157,6 +163,7 @@ static int find_loops(
   if (!prices || !volumes) return 0;
   const Operator *operator = one->operator;
   const int64_t *best_order = 0;
+  Pass pass = {problem, operator, one->around, one->shared, one->view, &one->cut, one->block, &one->nearest, best->conflict};
   one->cut.loop_count += inner->dims;
   int64_t number = 0;
   int is_cut = 0;
@@ -168,7 +175,7 @@ static int find_loops(
     for (int64_t t = 0; t < inner->tiles; t++) {
       Work work;
       volumes[t] = cut_block(inner, operator, t, ORDERS[o], one->view, &one->cut, &one->nearest);
-      work_of(problem, operator, one->around, one->shared, one->view, &one->cut, one->block, &one->nearest, best->conflict, &work);
+      work_of(&pass, &work);
       double price = prices[t] = seconds(problem, &work, problem->visible);
       lowest = t ? (price != price || lowest != lowest ? price + lowest : least(lowest, price)) : price;
     }
@@ -213,12 +220,10 @@ static void start_member(
   const int64_t *from = *choices, length = from[0];
   int64_t tile = 0;
   *option = (Option){.length = length, .order = from + 1};
-  for (int64_t axis = 0; axis < problem->axis_count; axis++) {
+  mark_option(problem, &problem->operators[number], option);
+  for (int64_t d = 0; d < option->dim_count; d++) {
     for (int64_t i = 0; i < length; i++) {
-      if (from[1 + i] != axis) continue;
-      option->dims[option->dim_count] = axis;
-      option->extents[option->dim_count++] = problem->tile_counts[axis];
-      tile = tile * problem->tile_counts[axis] + from[1 + length + i];
+      if (option->places[i] == d) tile = tile * option->extents[d] + from[1 + length + i];
     }
   }
   start_sweep(sweep, problem, order, &search->point, number, option);

@@ -183,29 +183,35 @@ static int bound_operators(Bounds *bounds, const Order *order, Point *point) {
   return 1;
 }
 
-// The blocks of an order at a point, by its number.
-static int64_t blocks_at(const Problem *problem, const Order *order, int64_t number) {
+static int64_t blocks_of(const Problem *problem, const Order *order, const int64_t *choices) {
   int64_t blocks = 1;
-  for (int64_t d = order->dim_count - 1; d >= 0; d--) {
-    int64_t axis = order->dims[d], at = choice(order, d, number % order->picked[d]);
-    number /= order->picked[d];
-    for (int64_t i = 0; i < order->parallel_count; i++) {
-      if (order->outer[i] == axis) blocks *= quotient_up(problem->sizes[axis], tile_of(problem, axis, at));
-    }
+  for (int64_t i = 0; i < order->parallel_count; i++) {
+    int64_t axis = order->outer[i], dim = dimension_of(order, axis);
+    blocks *= quotient_up(problem->sizes[axis], tile_of(problem, axis, choice(order, dim, choices[dim])));
   }
   return blocks;
 }
 
+// The least price on the cores of an order whose operators cost the least sums less a gain, if nothing spills.
+static double least_on_cores(const Problem *problem, const Order *order, double gain_s) {
+  const double *sums = order->set->least_sums;
+  int64_t choices[MOST_DIMENSIONS] = {0}, blocks = blocks_of(problem, order, choices);
+  double lowest = on_cores(problem, sums[0] - gain_s, blocks);
+  for (int64_t p = 1; p < point_count(order); p++) {
+    int64_t d = order->dim_count - 1;
+    while (choices[d] == order->picked[d] - 1) choices[d--] = 0;
+    choices[d]++;
+    if (d < order->last_parallel) blocks = blocks_of(problem, order, choices);
+    lowest = least(lowest, on_cores(problem, sums[p] - gain_s, blocks));
+  }
+  return lowest;
+}
+
 // What an order costs at least on the cores if nothing spills: no more than any price of `bound_order`.
 static int bound_without_spills(Bounds *bounds, const Order *order, Point *point, Bound *into) {
-  const Problem *problem = bounds->problem;
   if (!bound_operators(bounds, order, point)) return 0;
-  const LoopSet *set = order->set;
-  *into = (Bound){0, 0, set->least_sum};
-  for (int64_t p = 0; problem->cores > 1 && p < point_count(order); p++) {
-    double price = on_cores(problem, set->least_sums[p], blocks_at(problem, order, p));
-    into->lowest = p ? least(into->lowest, price) : price;
-  }
+  double lowest = bounds->problem->cores == 1 ? order->set->least_sum : least_on_cores(bounds->problem, order, 0);
+  *into = (Bound){0, 0, lowest};
   return 1;
 }
 
