@@ -6,7 +6,6 @@ The public names; each is imported when it is first used, the planner and the co
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tilewright import errors
@@ -70,6 +69,8 @@ def __getattr__(name: str) -> Any:
 
 def _missing(name: str) -> Any:
     """Names that modules are looked up by must fail as Python expects; other names get the closest function as a hint."""
+    from importlib.util import find_spec
+
     if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
     return getattr(import_module(_FUNCTIONS), name)

@@ -20,17 +20,17 @@ A message says what went wrong; `where` says at which place of the user's input,
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 __all__ = ["CacheError", "DTypeError", "FeedError", "InternalError", "InvalidModel", "PlanningError", "PositionError"]
 __all__ += ["ShapeError", "TilewrightError", "ToolchainError", "UnsupportedOperation"]
 """Public names: the others are raised in the place of one of these."""
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = os.path.dirname(__file__)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import threading
+from _thread import allocate_lock  # `threading` takes 0.2 MB, which a process that loads packages does without
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -41,7 +41,7 @@ class _Setting(Generic[ValueT]):
     def __init__(self, change: Callable[[], ValueT], restore: Callable[[ValueT], None]) -> None:
         """`change` returns the usual value, which `restore` is given."""
         self._change, self._restore = change, restore
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._users = 0
         self._usual: ValueT
         os.register_at_fork(after_in_child=self._forget_users)
@@ -65,7 +65,7 @@ class _Setting(Generic[ValueT]):
 
     def _forget_users(self) -> None:
         """In a forked child: the threads that would restore the usual value may not be there, and one may have held the lock."""
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         if self._users:
             self._users = 0
             self._restore(self._usual)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import pkgutil
 from collections.abc import Collection, Iterator
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
-PACKAGE = Path(__file__).parent
+PACKAGE = os.path.dirname(__file__)
 """A directory, or a place inside of an archive."""
 SOURCE_SUFFIXES = (".py", ".c", ".h", ".toml")
 
 
-def read_text(path: Path) -> str:
+def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file. Raises `OSError`: `FileNotFoundError` where there is none."""
     try:
-        return path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except NotADirectoryError:
         return _archived(path)
 
@@ -28,26 +26,33 @@ def modules(package: str, without: Collection[str] = ()) -> tuple[ModuleType, ..
 
     `without` are modules of the package itself that are left out.
     """
+    import pkgutil  # 30 kB that a process which loads packages has no use for
+
     left_out = {f"{package}.{name}" for name in without}
     found = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
     return tuple(import_module(name) for name in sorted({module.name for module in found} - left_out))
 
 
-def _archived(path: Path) -> str:
+def _archived(path: str | os.PathLike[str]) -> str:
     """The text of a file in the archive that this module is imported from; zipimport's errors have no number."""
     try:
-        content: bytes = __spec__.loader.get_data(str(path))  # type: ignore[union-attr]  # importers of archives have it
+        content: bytes = __spec__.loader.get_data(os.fspath(path))  # type: ignore[union-attr]  # importers of archives have it
     except OSError as problem:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from problem
+        import errno
+
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path)) from problem
     return content.decode()
 
 
-def contents(package: Path = PACKAGE) -> Iterator[tuple[str, bytes]]:
+def contents(package: str = PACKAGE) -> Iterator[tuple[str, bytes]]:
     """Names, inside of the package, and contents of the files of its code; those of its archive, if it is in one."""
-    if package.is_dir():
-        yield from _contents_in(str(package), "")
-    else:
-        yield "", next(parent for parent in package.parents if parent.is_file()).read_bytes()
+    if os.path.isdir(package):
+        yield from _contents_in(package, "")
+        return
+    while not os.path.isfile(package):
+        package = os.path.dirname(package)
+    with open(package, "rb") as archive:
+        yield "", archive.read()
 
 
 def _contents_in(directory: str, inside: str) -> Iterator[tuple[str, bytes]]:

@@ -8,7 +8,6 @@ Sessions and jitted functions open `preparing`; whatever takes time inside calls
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,8 +22,6 @@ LINE_INTERVAL_S = 0.1
 RECORD_INTERVAL_S = 5.0
 ItemT = TypeVar("ItemT")
 ERASE_LINE = "\r\x1b[K"
-
-_log = logging.getLogger("tilewright.progress")
 
 
 @dataclass(slots=True)
@@ -48,7 +45,9 @@ class Preparation:
         self.shown_s = now_s
         text = f"{self.name}: {activity}, {done} of {total}, {elapsed_s:.0f} s"
         if terminal is None:
-            _log.info("%s", text)
+            from logging import getLogger  # after seconds of work, and not on the way of every start
+
+            getLogger("tilewright.progress").info("%s", text)
         else:
             self.line = terminal
             terminal.write(f"{ERASE_LINE}tilewright: {text}")

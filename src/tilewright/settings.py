@@ -9,10 +9,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import TilewrightError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOG_TOPICS = ("plan", "fuse", "codegen", "cache")
 ISA_LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -74,7 +76,13 @@ def _isa(text: str) -> str:
 def _user_cache_dir() -> Path:
     import platformdirs  # 10 ms
 
-    return Path(platformdirs.user_cache_dir("tilewright"))
+    return _path(platformdirs.user_cache_dir("tilewright"))
+
+
+def _path(text: str) -> Path:
+    from pathlib import Path  # 0.6 MB with what it imports: a process that loads packages needs none
+
+    return Path(text)
 
 
 def _knob(default: Any, variable: str, parse: Any, meaning: str) -> Any:
@@ -90,11 +98,11 @@ class Settings:
     cache_dir: Path = _knob(
         _user_cache_dir,
         "TILEWRIGHT_CACHE_DIR",
-        Path,
+        _path,
         "where compiled kernels and calibrations are kept",
     )
     shared_cache_dir: Path | None = _knob(
-        None, "TILEWRIGHT_SHARED_CACHE_DIR", Path, "a cache that is only read, before the other one: of a container image, say"
+        None, "TILEWRIGHT_SHARED_CACHE_DIR", _path, "a cache that is only read, before the other one: of a container image, say"
     )
     num_threads: int | None = _knob(
         None, "TILEWRIGHT_NUM_THREADS", _positive, "threads per call (default: the usable CPUs, by affinity and cgroup quota)"
@@ -117,7 +125,7 @@ class Settings:
     log: tuple[str, ...] = _knob(
         (), "TILEWRIGHT_LOG", _topics, f"comma-separated topics to log to stderr ({', '.join(LOG_TOPICS)})"
     )
-    dump_dir: Path | None = _knob(None, "TILEWRIGHT_DUMP_DIR", Path, "write what every stage produced into this directory")
+    dump_dir: Path | None = _knob(None, "TILEWRIGHT_DUMP_DIR", _path, "write what every stage produced into this directory")
     verify: str = _knob(
         "off",
         "TILEWRIGHT_VERIFY",
@@ -158,6 +166,15 @@ def current(environment: Mapping[str, str] | None = None) -> Settings:
     """
     environment = os.environ if environment is None else environment
     return Settings(**{knob.name: _value(knob, environment) for knob in fields(Settings)})
+
+
+def value(name: str) -> Any:
+    """One knob by the name of its field, read as `current` reads all.
+
+    >>> value("verify")
+    'off'
+    """
+    return _value(next(knob for knob in fields(Settings) if knob.name == name), os.environ)
 
 
 def knobs(environment: Mapping[str, str] | None = None) -> tuple[Knob, ...]:

@@ -6,8 +6,8 @@ import pytest
 
 from tilewright.cli.main import main
 from tilewright.errors import TilewrightError
-from tilewright_bench.cases.int8_shapes import SHAPES
-from tilewright_bench.int8_report import QUICK_NAMES, TABLES, chosen, int8_report
+from tilewright_bench.cases.int8_shapes import QUICK_NAMES, SHAPES
+from tilewright_bench.int8_report import TABLES, chosen, int8_report
 from tilewright_bench.run import Settings
 from tilewright_bench.tables import int8_table
 

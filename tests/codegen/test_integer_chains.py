@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
-from tilewright.api.building import Compiled, Options
+from tilewright.api.building import Options
+from tilewright.api.compiled import Compiled
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
@@ -68,7 +69,8 @@ def expected_layers(x: Any, weights: list[Any], zero: int) -> Any:
 
 def computed(graph: Graph, fuse: bool | None, *arguments: Any) -> Any:
     """The result on this machine."""
-    (found,) = Compiled(*Options(Machine.detect(), fuse, threads=2 if fuse else 1).loaded(graph, copies=True)).run(arguments)
+    options = Options(Machine.detect(), fuse, threads=2 if fuse else 1)
+    (found,) = Compiled(*options.loaded(*options.generated(graph), copies=True)).run(arguments)
     return found
 
 

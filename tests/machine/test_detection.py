@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine.fake_tree import FakeCache, add_caches, add_x86, server, write
-from tilewright.machine import Source, calibration_store, cpu, detection, features
+from tilewright.machine import Source, caches, calibration_store, detection, features
 from tilewright.machine.calibration_store import Calibration
 from tilewright.settings import Settings
 
@@ -99,7 +99,7 @@ def test_damaged_cache_entries_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, "sys/devices/system/cpu/cpu0/cache/index2/size", "large\n")
     write(tmp_path, "sys/devices/system/cpu/cpu0/cache/index3/size", "0K\n")
     (tmp_path / "sys/devices/system/cpu/cpu0/cache/index0/ways_of_associativity").unlink()
-    (found,) = cpu.caches(tmp_path, 0)
+    (found,) = caches.caches(tmp_path, 0)
     assert (found.level, found.size_bytes, found.associativity) == (1, 32768, 0)
 
 

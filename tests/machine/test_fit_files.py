@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.machine import fit_files
-from tilewright.machine.cpu import Fingerprint
+from tilewright.machine.caches import Fingerprint
 
 CPU = Fingerprint("x86_64", "", "6", "85", "7", ("avx2",), ((1, 32768),))
 TEXT = "".join(f"[coefficients.{name}]\nvalue = 0.5\n" for name in fit_files.FITTED)

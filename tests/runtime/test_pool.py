@@ -28,7 +28,7 @@ def test_pool_under_sanitizers(name: str, flags: list[str], tmp_path: Path) -> N
     if gcc is None:
         pytest.skip("gcc is not installed")
     program = tmp_path / "program"
-    sources = [native.DIRECTORY / "pool.c", PROGRAM]
+    sources = [f"{native.DIRECTORY}/pool.c", PROGRAM]
     command = [gcc, "-Wall", "-Wextra", "-Werror", *flags, "-I", native.DIRECTORY, *sources, "-o", program, "-lpthread"]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if "cannot find" in built.stderr and "san" in built.stderr:

@@ -56,14 +56,14 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as an archive."""
     path = tmp_path_factory.mktemp("archive") / "tilewright.zip"
     with zipfile.ZipFile(path, "w") as packed:
-        for file in sorted(package_files.PACKAGE.rglob("*")):
+        for file in sorted(Path(package_files.PACKAGE).rglob("*")):
             if file.suffix in package_files.SOURCE_SUFFIXES:
                 packed.write(file, Path("tilewright") / file.relative_to(package_files.PACKAGE))
     return path
 
 
 def test_the_examples_run_and_nothing_of_the_package_is_missed(archive: Path) -> None:
-    fits = sorted(file.name for file in (package_files.PACKAGE / "machine" / "cpu_fits").iterdir())
+    fits = sorted(file.name for file in Path(package_files.PACKAGE, "machine", "cpu_fits").iterdir())
     environment = {**os.environ, "PYTHONPATH": str(archive)}
     command = [sys.executable, "-c", USER.replace("FIRST_EXAMPLES", str(FIRST_EXAMPLES)), str(README), *fits]
     done = subprocess.run(command, capture_output=True, text=True, cwd=archive.parent, env=environment)

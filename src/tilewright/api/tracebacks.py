@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from types import TracebackType
 
 from tilewright import settings
 from tilewright.errors import InternalError, is_bug
 
-_PACKAGE = f"{Path(__file__).parents[1]}/"
+_PACKAGE = f"{os.path.dirname(os.path.dirname(__file__))}/"
 
 
 class Shortened(AbstractContextManager[None]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import LockType, allocate_lock  # `threading` takes 0.2 MB, which a process may do without
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,7 +31,7 @@ class Checked:
     input_count: int
     """Of the graph; behind them calls pass constants, which each kernel has its own of."""
     _loaded: Loaded | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: LockType = field(default_factory=allocate_lock)
 
     def __getattr__(self, name: str) -> Any:
         """What is asked of the kernel that runs first, which tells `not_finite` of its context where it is saved."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from tilewright.backends.checked import Checked, Loaded
 from tilewright.errors import TilewrightError
+from tilewright.graph import data_format
 from tilewright.runtime.executable import Built, Executable
 from tilewright.runtime.packages.entry_points import SavedEntryPoint, restored, saved
+from tilewright.runtime.packages.layout import refused
 from tilewright.runtime.packages.reading import Package, StoredArray
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ class SavedKernel:
     entry: SavedEntryPoint
     constants: tuple[StoredArray, ...]
     """That calls pass behind the inputs."""
-    strict: SavedKernel | None
-    """Of the same graph, for calls that report NaN or infinities."""
+    strict: int | None
+    """The section of a kernel of the same graph, for calls that report NaN or infinities."""
     input_count: int
     """As in `Checked`, if there is a strict one."""
 
@@ -35,9 +37,11 @@ def save_kernel(loaded: Loaded, writer: PackageWriter) -> SavedKernel:
     first = runnable.fast if isinstance(runnable, Checked) else runnable
     if not isinstance(first, (Executable, Built)):
         raise TilewrightError(f"a {type(first).__name__} cannot be saved", where="save", why="only C for CPUs has packages")
-    strict = save_kernel(runnable.loaded_strict(), writer) if isinstance(runnable, Checked) else None
-    count = runnable.input_count if isinstance(runnable, Checked) else 0
-    return SavedKernel(saved(first, writer), tuple(map(writer.array, constants)), strict, count)
+    kernel = SavedKernel(saved(first, writer), tuple(map(writer.array, constants)), None, 0)
+    if not isinstance(runnable, Checked):
+        return kernel
+    strict = data_format.encode(save_kernel(runnable.loaded_strict(), writer), SavedKernel)
+    return replace(kernel, strict=writer.section(strict), input_count=runnable.input_count)
 
 
 def load_kernel(found: SavedKernel, package: Package, threads: int | None) -> Loaded:
@@ -46,5 +50,12 @@ def load_kernel(found: SavedKernel, package: Package, threads: int | None) -> Lo
     strict = found.strict
     if strict is None:
         return loaded, constants
-    checked = Checked(loaded, lambda: load_kernel(strict, package, threads), found.input_count)
+    checked = Checked(loaded, lambda: _load_strict(strict, package, threads), found.input_count)
     return cast("Runnable", checked), constants
+
+
+def _load_strict(section: int, package: Package, threads: int | None) -> Loaded:
+    found = package.decoded(section, SavedKernel)
+    if found.strict is not None:
+        raise refused(package.path, "a kernel that reports nothing has another one behind it")
+    return load_kernel(found, package, threads)

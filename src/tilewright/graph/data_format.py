@@ -23,7 +23,7 @@ import math
 import sys
 import types
 import typing
-from base64 import b64decode, b64encode
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -46,7 +46,7 @@ ARRAY_TYPES = frozenset(
 )
 TYPES = ARRAY_TYPES | {"object"}
 NOT_READABLE = (ValueError, RecursionError, OverflowError, MemoryError)
-"""What damaged or hostile content can raise on its way through `json`, `base64`, NumPy and the checks here."""
+"""What damaged or hostile content can raise on its way through `json`, `binascii`, NumPy and the checks here."""
 
 
 class Unreadable(ValueError):
@@ -109,7 +109,7 @@ def _form(kind: Any) -> _Form:
     if kind is np.ndarray:
         return _tagged("ndarray", np.ndarray, _written_array, _read_array)
     if kind is bytes:
-        return _tagged("bytes", bytes, lambda value: b64encode(value).decode(), _read_bytes)
+        return _tagged("bytes", bytes, _written_bytes, _read_bytes)
     if is_dataclass(kind):
         return _record(kind)
     if issubclass(kind, Enum):
@@ -251,7 +251,7 @@ def _written_array(array: np.ndarray) -> Encoded:
     is_uniform = array.size > 1 and not any(array.strides)
     values = array.reshape(-1)[:1] if is_uniform else array
     native = values.astype(_array_type(name), copy=False)
-    return [name, list(array.shape), is_uniform, b64encode(native.tobytes()).decode()]
+    return [name, list(array.shape), is_uniform, _written_bytes(native.tobytes())]
 
 
 def _read_array(value: Encoded) -> np.ndarray:
@@ -280,10 +280,14 @@ def _type_named(name: Encoded) -> np.dtype[Any]:
     return dtype_named(name)
 
 
+def _written_bytes(value: bytes) -> Encoded:
+    return b2a_base64(value, newline=False).decode()
+
+
 def _read_bytes(value: Encoded) -> bytes:
     if not isinstance(value, str):
         raise Unreadable("binary content is no text")
-    return b64decode(value, validate=True)
+    return a2b_base64(value, strict_mode=True)
 
 
 def _listed(value: Encoded) -> list[Encoded]:

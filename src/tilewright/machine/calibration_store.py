@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.machine.cpu import Fingerprint
+from tilewright.machine.caches import Fingerprint
 from tilewright.machine.description import Description, MemoryLevel, Source
 
 SCHEMA = 1

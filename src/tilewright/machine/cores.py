@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
 
 
 def affinity() -> frozenset[int]:
@@ -14,47 +13,47 @@ def affinity() -> frozenset[int]:
     return frozenset(os.sched_getaffinity(0))
 
 
-def usable_cores(root: Path = Path("/"), cpus: frozenset[int] | None = None) -> int:
+def usable_cores(root: str | os.PathLike[str] = "/", cpus: frozenset[int] | None = None) -> int:
     """The logical CPUs this process can keep busy, at least 1: the affinity mask, limited by the smallest cgroup quota.
 
     A quota of 1.5 CPUs counts as 2: a burst shorter than the quota's period (100 ms) runs on both.
     `root` holds `proc` and `sys`; `cpus` replaces the affinity mask.
     """
     available = len(affinity() if cpus is None else cpus)
-    return max(1, min([available, *(math.ceil(quota) for quota in _quotas(root))]))
+    return max(1, min([available, *(math.ceil(quota) for quota in _quotas(os.fspath(root)))]))
 
 
-def _quotas(root: Path) -> Iterator[float]:
+def _quotas(root: str) -> Iterator[float]:
     """Every CPU quota that applies, in CPUs: of the process's own groups and of all groups around them.
 
     Inside a container the path of /proc/self/cgroup may be the host's and not exist below the mount: what is missing limits
     nothing, and the mount's top, which is then the container's own group, is always looked at.
     """
-    for controllers, group in _memberships(root / "proc/self/cgroup"):
-        for mount in _mounts(root / "sys/fs/cgroup", controllers):
-            for relative in (group, *group.parents):
-                words = _text(mount / relative / "cpu.max").split()
+    for controllers, group in _memberships(f"{root}/proc/self/cgroup"):
+        for mount in _mounts(f"{root}/sys/fs/cgroup", controllers):
+            for depth in range(len(group), -1, -1):
+                directory = "/".join((mount, *group[:depth]))
+                words = _text(f"{directory}/cpu.max").split()
                 if controllers:
-                    words = [_text(mount / relative / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
+                    words = [_text(f"{directory}/{name}") for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
                 yield from _ratio(words)
 
 
-def _memberships(path: Path) -> Iterator[tuple[frozenset[str], PurePosixPath]]:
-    """(controllers, group) of each hierarchy that can limit the CPU; v2 has no controller names."""
+def _memberships(path: str) -> Iterator[tuple[frozenset[str], list[str]]]:
+    """Controllers, and directories down to the group, of each hierarchy that can limit the CPU; v2 has no controller names."""
     for line in _text(path).splitlines():
         hierarchy, _, rest = line.partition(":")
         names, _, group = rest.partition(":")
         controllers = frozenset(filter(None, names.split(",")))
         if "cpu" in controllers or (hierarchy == "0" and not controllers):
-            inside = [part for part in PurePosixPath(group).parts if part not in ("/", "..")]
-            yield controllers, PurePosixPath(*inside)
+            yield controllers, [part for part in group.split("/") if part not in ("", ".", "..")]
 
 
-def _mounts(cgroups: Path, controllers: frozenset[str]) -> tuple[Path, ...]:
+def _mounts(cgroups: str, controllers: frozenset[str]) -> tuple[str, ...]:
     """Where a hierarchy is mounted: v1 by its controllers' names in either order, v2 at the top or under `unified`."""
     if not controllers:
-        return (cgroups, cgroups / "unified")
-    return (cgroups / "cpu", cgroups / "cpu,cpuacct", cgroups / "cpuacct,cpu")
+        return (cgroups, f"{cgroups}/unified")
+    return (f"{cgroups}/cpu", f"{cgroups}/cpu,cpuacct", f"{cgroups}/cpuacct,cpu")
 
 
 def _ratio(words: Sequence[str]) -> Iterator[float]:
@@ -65,8 +64,9 @@ def _ratio(words: Sequence[str]) -> Iterator[float]:
             yield quota_us / period_us
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
     except OSError:
         return ""

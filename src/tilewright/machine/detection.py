@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.machine import calibration_store, cpu, fit_files, isa
+from tilewright.machine import caches, calibration_store, cpu, fit_files, isa
+from tilewright.machine.caches import Cache, Fingerprint
 from tilewright.machine.calibration_store import Calibration
 from tilewright.machine.cores import affinity, usable_cores
-from tilewright.machine.cpu import Cache, CpuInfo, Fingerprint
+from tilewright.machine.cpu import CpuInfo
 from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
 from tilewright.machine.features import permitted
 from tilewright.settings import Settings, current
@@ -78,7 +79,7 @@ def inspect(
     features = isa.capped(info.features, max_isa)
     if root == Path("/"):
         features = permitted(features)
-    reported = cpu.caches(root, min(cpus))
+    reported = caches.caches(root, min(cpus))
     identity = info.architecture, info.vendor, info.family, info.model, info.stepping
     sizes = tuple((cache.level, cache.size_bytes) for cache in reported)
     fingerprint = Fingerprint(*identity, tuple(sorted(features)), sizes)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ctypes
 import platform
 from functools import cache
-from pathlib import Path
 
+from tilewright import settings
 from tilewright.machine import cpu, isa
-from tilewright.settings import current
 
 ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA = 158, 0x1023, 18
 TILES = frozenset(("amx_bf16", "amx_int8", "amx_tile"))
@@ -16,7 +15,7 @@ TILES = frozenset(("amx_bf16", "amx_int8", "amx_tile"))
 
 def usable_features() -> frozenset[str]:
     """The features that code may use in this process: those of the CPU, as far as TILEWRIGHT_MAX_ISA leaves them."""
-    return permitted(isa.capped(cpu.read(Path("/"), platform.machine()).features, current().max_isa))
+    return permitted(isa.capped(cpu.read("/", platform.machine()).features, settings.value("max_isa")))
 
 
 @cache

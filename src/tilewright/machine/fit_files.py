@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import package_files
-from tilewright.machine.cpu import Fingerprint
+from tilewright.machine.caches import Fingerprint
 
 Fitted = tuple[tuple[str, float], ...]
 """Values by name, sorted."""

@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 
 from tilewright import package_files, settings
 from tilewright.artifact import Artifact
@@ -202,7 +201,7 @@ def _described(machine: Machine) -> str:
 
 
 @lru_cache(maxsize=1)
-def sources(package: Path = PACKAGE) -> str:
+def sources(package: str = PACKAGE) -> str:
     """A digest of the package's files, wherever they lie: other code plans and generates otherwise."""
     digest = hashlib.sha256()
     for name, content in sorted(package_files.contents(package)):

@@ -27,6 +27,7 @@ from tilewright.runtime import loader, workers
 from tilewright.runtime.arrays import Array, as_array
 from tilewright.runtime.binding import bind
 from tilewright.runtime.memory import allocate
+from tilewright.runtime.packed import Packed
 
 PIECE_BYTES = 8 << 20
 LINE_BYTES = 64
@@ -35,29 +36,6 @@ LEAST_PARALLEL_BYTES = 8 << 20
 
 Pack: TypeAlias = Callable[[int, int, int], None]
 """`NAME_prepare`: the number, and the addresses of the source and of the target."""
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """The packed constants of a kernel, as bytes, and the table of their addresses that calls are given."""
-
-    arrays: tuple[Array, ...]
-    table: ctypes.Array[ctypes.c_void_p]
-
-    @staticmethod
-    def of(arrays: Sequence[Array]) -> Packed:
-        """These arrays, in the order of the signature."""
-        return Packed(tuple(arrays), (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
-
-    @property
-    def address(self) -> int | None:
-        """Of the table; None where nothing is packed."""
-        return ctypes.addressof(self.table) if self.arrays else None
-
-    @property
-    def nbytes(self) -> int:
-        """Of all that is packed, whoever else reads it."""
-        return sum(array.nbytes for array in self.arrays)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -15,17 +14,18 @@ from tilewright.dtypes import dtype_named
 from tilewright.entry_point import EntryPoint, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
-from tilewright.machine.cores import usable_cores
 from tilewright.runtime import loader, native
 from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array
 from tilewright.runtime.binding import bind, check_counts
-from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.memory import new_result
+from tilewright.runtime.packed import Packed
 from tilewright.runtime.pool import MemoryStats, Pool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tilewright.artifact import Artifact
     from tilewright.runtime.store.cache import KernelCache
 
@@ -35,6 +35,10 @@ Place: TypeAlias = tuple[int, int]
 
 class Origin(Protocol):
     """What a library was loaded from."""
+
+    @property
+    def path(self) -> str | Path:
+        """The file that it was in, when it was loaded."""
 
     @property
     def source(self) -> str:
@@ -53,8 +57,6 @@ class Executable:
     """
 
     entry: EntryPoint
-    path: Path
-    """Of the library, when it was loaded."""
     origin: Origin
     pool: Pool
     _library: ctypes.CDLL
@@ -70,6 +72,11 @@ class Executable:
     """Of every dimension."""
     packed: Packed
     """The constants that were packed for it."""
+
+    @property
+    def path(self) -> str | Path:
+        """The file that the library was in, when it was loaded."""
+        return self.origin.path
 
     @property
     def signature(self) -> Signature:
@@ -230,6 +237,8 @@ def build(artifact: Artifact, packing: Artifact, *, constants: Sequence[object])
     cache, packed = kernel_cache.default(), Packed.of([])
     if artifact.signature.packed:
         _, library = libraries.opened(packing, cache, packing.entry.preparation, ctypes.CDLL)
+        from tilewright.runtime.constants import prepare
+
         packed = prepare(packing.entry, library, constants)
         loader.unload_when_unused(library)
     path = libraries.available(artifact, cache, artifact.entry.exported)
@@ -244,18 +253,26 @@ def load_from(path: Path, artifact: Artifact, *, threads: int | None = None, con
 def _prepared(
     artifact: Artifact, path: Path, library: ctypes.CDLL, threads: int | None, constants: Sequence[object]
 ) -> Executable:
+    from tilewright.runtime.constants import prepare
+
     loader.unload_when_unused(library)
     pool = pool_of(threads)
     packed = prepare(artifact.entry, library, constants, pool.threads)
-    return executable(artifact.entry, path, Compiled(artifact, path), library, pool, packed)
+    return executable(artifact.entry, Compiled(artifact, path), library, pool, packed)
 
 
 def pool_of(threads: int | None) -> Pool:
     """Of so many threads; None: of `TILEWRIGHT_NUM_THREADS`, else of the CPUs that this process may use."""
-    return thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
+    if threads is None:
+        threads = settings.value("num_threads")
+    if threads is None:
+        from tilewright.machine.cores import usable_cores
+
+        threads = usable_cores()
+    return thread_pool.get(threads)
 
 
-def executable(entry: EntryPoint, path: Path, origin: Origin, library: ctypes.CDLL, pool: Pool, packed: Packed) -> Executable:
+def executable(entry: EntryPoint, origin: Origin, library: ctypes.CDLL, pool: Pool, packed: Packed) -> Executable:
     """An entry point of a library, which somebody has seen to being unloaded."""
     run, workspace_bytes = (loader.address(library, function) for function in entry.exported[:2])
     record = make_record(entry.signature, run, workspace_bytes, pool.address, packed.address)
@@ -264,9 +281,7 @@ def executable(entry: EntryPoint, path: Path, origin: Origin, library: ctypes.CD
     launch = native.library().tw_launch
     places = _places(entry.signature)
     results = _results(entry.signature, places)
-    return Executable(
-        entry, path, origin, pool, library, record, ctypes.addressof(record), launch, viewed, results, places, packed
-    )
+    return Executable(entry, origin, pool, library, record, ctypes.addressof(record), launch, viewed, results, places, packed)
 
 
 def _extents(shape: tuple[int | Place | SymbolicExtent, ...], inputs: Sequence[Any], places: Mapping[str, Place]) -> list[int]:

@@ -7,10 +7,12 @@ import ctypes
 import os
 import weakref
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tilewright.errors import CacheError, InternalError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Library = TypeVar("Library", bound=ctypes.CDLL)
 

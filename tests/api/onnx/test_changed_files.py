@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
-from tilewright.api.building import Compiled, Options
+from tilewright.api.building import Options
+from tilewright.api.compiled import Compiled
 from tilewright.backends import loading
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.model import Array

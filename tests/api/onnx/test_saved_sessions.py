@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import subprocess
@@ -16,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
-from tests.support.packages import forged_plans, parts
+from tests.support.packages import forged_plans
 
 FLOAT, INT64, BOOL, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.STRING
 
@@ -174,8 +173,7 @@ def test_calls_that_report_infinities_are_computed_again(tmp_path: Path) -> None
     x = random(1, 64, 56, 56)
     x[0, 3, 7, 9] = np.inf
     same(session, tmp_path / "checked.tw", {"x": random(1, 64, 56, 56)}, {"x": x})
-    plan = json.dumps(parts((tmp_path / "checked.tw").read_bytes()).plan())
-    assert plan.count("SavedKernel") == 2
+    assert (tmp_path / "checked.tw").read_bytes().count(b'{"SavedKernel":') == 2
 
 
 def test_forged_plans(tmp_path: Path) -> None:

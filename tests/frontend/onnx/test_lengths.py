@@ -9,9 +9,10 @@ from tests.support.onnx_operators import operator
 from tests.support.typed import run
 from tilewright.errors import DTypeError, ShapeError, Undecided
 from tilewright.frontend.onnx.definition import definition
-from tilewright.frontend.onnx.extents import Symbolic, fold
+from tilewright.frontend.onnx.extents import fold
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.operators.tensor.shapes import Concat
+from tilewright.frontend.onnx.symbolic import Symbolic
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.extents import maximum, minimum, minus, plus, quotient, remainder, times
 from tilewright.graph.interpreter import evaluate

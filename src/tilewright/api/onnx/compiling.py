@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.api.onnx.options import SessionOptions
-from tilewright.api.onnx.saved_sessions import compiled_graphs, numpy_operators, write_target
+from tilewright.api.onnx.saved_sessions import compiled_graphs, numpy_operators
+from tilewright.api.onnx.saving_sessions import write_target
 from tilewright.api.onnx.session import InferenceSession
 from tilewright.api.onnx.steps import RemainingSubgraph
 from tilewright.errors import TilewrightError

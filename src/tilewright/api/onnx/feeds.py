@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.api.onnx.ort_value import OrtValue
 from tilewright.errors import DTypeError, FeedError, ShapeError
 from tilewright.frontend.onnx.element_types import onnx_name
 from tilewright.frontend.onnx.model import Declared
@@ -71,6 +70,8 @@ def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequ
 
 
 def _value(declared: Declared, value: Any) -> Any:
+    from tilewright.api.onnx.ort_value import OrtValue  # not where all inputs are plain arrays
+
     if isinstance(value, OrtValue):
         value = value.numpy()
     if declared.kind == "sequence" or (isinstance(value, list) and declared.kind != "tensor"):

@@ -18,8 +18,9 @@ import numpy as np
 from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.weights import held_model
 from tilewright.errors import InvalidModel
+from tilewright.frontend.onnx.description import Description, Model
 from tilewright.frontend.onnx.files import Content, opened
-from tilewright.frontend.onnx.model import Array, Description, Model, Node
+from tilewright.frontend.onnx.model import Array, Node
 from tilewright.graph import data_format
 from tilewright.runtime import artifacts
 from tilewright.runtime.constants import PIECE_BYTES, held, release_pages

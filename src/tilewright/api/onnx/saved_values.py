@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import TilewrightError
-from tilewright.frontend.onnx.extents import Symbolic
+from tilewright.frontend.onnx.symbolic import Symbolic
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.runtime.packages.reading import Package, StoredArray
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,8 +17,6 @@ from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
-from tilewright.api.onnx.ort_value import IOBinding, OrtValue
-from tilewright.api.onnx.trace import Trace
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
@@ -33,9 +31,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tilewright.api.onnx.model_source import ModelSource
+    from tilewright.api.onnx.ort_value import IOBinding, OrtValue
     from tilewright.api.onnx.reports import Profile
     from tilewright.api.onnx.saved_sessions import LoadedSubgraph, SavedSession
     from tilewright.api.onnx.steps import RemainingSubgraph
+    from tilewright.api.onnx.trace import Trace
     from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan
     from tilewright.runtime.packages.reading import Package
@@ -164,8 +164,12 @@ class InferenceSession:
         self._all_outputs = [value.unique for value in outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         self._subgraphs = {}
-        self._lock = threading.Lock()
-        self._trace = Trace(self, settings.profile_file_prefix) if settings.enable_profiling else None
+        self._lock = allocate_lock()
+        self._trace: Trace | None = None
+        if settings.enable_profiling:
+            from tilewright.api.onnx.trace import Trace
+
+            self._trace = Trace(self, settings.profile_file_prefix)
 
     def save(self, path: str | Path) -> None:
         """Write a package of what was compiled so far; `InferenceSession(path)` and `tw.load` read it without model and onnx.
@@ -173,7 +177,7 @@ class InferenceSession:
         Operators that run as NumPy do so from the package, too: they are logged. Raises `TilewrightError` where nothing was
         compiled, where it cannot be written, and for values that a package has no place for.
         """
-        from tilewright.api.onnx.saved_sessions import write_target
+        from tilewright.api.onnx.saving_sessions import write_target
         from tilewright.runtime.packages.writing import PackageWriter
 
         with Shortened():
@@ -183,7 +187,8 @@ class InferenceSession:
 
     def _saved(self, writer: PackageWriter) -> SavedSession:
         """The record of the session, whose sections are written. Raises as `save`."""
-        from tilewright.api.onnx.saved_sessions import SavedSession, saved_subgraph
+        from tilewright.api.onnx.saved_sessions import SavedSession
+        from tilewright.api.onnx.saving_sessions import saved_subgraph
 
         self._check_model("saved again")
         subgraphs = tuple((given, saved_subgraph(one, writer)) for given, one in self._made() if one.samples())
@@ -279,6 +284,8 @@ class InferenceSession:
         values = dict(input_feed)
         self._feeds(values)
 
+        from threading import Thread
+
         def work() -> None:
             try:
                 outputs, error = self.run(output_names, values, run_options), ""
@@ -286,12 +293,14 @@ class InferenceSession:
                 outputs, error = [], str(problem)
             callback(outputs, user_data, error)
 
-        threading.Thread(target=work, daemon=True).start()
+        Thread(target=work, daemon=True).start()
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
     ) -> list[OrtValue]:
         """The same with `OrtValue`s."""
+        from tilewright.api.onnx.ort_value import OrtValue
+
         return [OrtValue(result) for result in self.run(output_names, input_dict_ort_values, run_options)]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
@@ -302,6 +311,8 @@ class InferenceSession:
 
     def io_binding(self) -> IOBinding:
         """Somewhere to bind inputs and outputs to."""
+        from tilewright.api.onnx.ort_value import IOBinding
+
         return IOBinding(self)
 
     def get_inputs(self) -> list[NodeArg]:

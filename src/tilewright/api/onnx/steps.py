@@ -19,8 +19,8 @@ from tilewright.api.compiled import Compiled
 from tilewright.api.lengths import FIXED, with_planned_matrices
 from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.running import Inner, NodeRunner, Outline, RunningStep
-from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, frozen, kind, without_elements
-from tilewright.api.onnx.weights import held_constants, held_nodes
+from tilewright.api.onnx.values import NO_VALUES, Values, extents_of, kind, without_elements
+from tilewright.api.onnx.weights import frozen, held_constants, held_nodes
 from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures
@@ -34,9 +34,9 @@ from tilewright.errors import (
     Undecided,
     UnsupportedOperation,
 )
-from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.model import Array, Body, Node, live_nodes, needed_values
 from tilewright.frontend.onnx.stage_types import Given, ImportRequest, NeedsValues, Obstacle, Stage
+from tilewright.frontend.onnx.symbolic import Symbolic
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.interpreter_settings import collector_waits

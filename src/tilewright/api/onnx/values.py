@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.frontend.onnx.files import LARGE_BYTES
-
 Values: TypeAlias = dict[str, Any]
 """By unique name."""
 NO_VALUES: Mapping[str, Any] = MappingProxyType({})
@@ -18,15 +16,6 @@ NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 def as_value(value: Any) -> Any:
     """An array, unless it is a sequence or an empty optional."""
     return value if value is None or isinstance(value, list) else np.asarray(value)
-
-
-def frozen(value: Any) -> Any:
-    """What every call gets, and none may change; large ones may lie in a file that does."""
-    if not isinstance(value, np.ndarray):
-        return value
-    kept = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
-    kept.flags.writeable = False
-    return kept
 
 
 def without_elements(value: Any) -> Any:

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from tilewright.frontend.onnx.model import Array, Body, Model, Node
+import numpy as np
+
+from tilewright.frontend.onnx.description import Model
+from tilewright.frontend.onnx.files import LARGE_BYTES
+from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.runtime.constants import held
 
 
@@ -32,3 +37,12 @@ def held_constants(constants: Mapping[str, Array]) -> dict[str, Array]:
 
 def _held_body(body: Body) -> Body:
     return replace(body, constants=held_constants(body.constants), nodes=held_nodes(body.nodes))
+
+
+def frozen(value: Any) -> Any:
+    """What every call gets, and none may change; large ones may lie in a file that does."""
+    if not isinstance(value, np.ndarray):
+        return value
+    kept = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
+    kept.flags.writeable = False
+    return kept

@@ -8,31 +8,18 @@ ranges decide them (`s == -1`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import TilewrightError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
+from tilewright.frontend.onnx.symbolic import Symbolic
 from tilewright.graph.expressions import extents as arithmetic
-from tilewright.graph.expressions.extents import Extent, SymbolicExtent, cuts_between, least_extent, minus, range_of, value_of
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, cuts_between, least_extent, minus, range_of
 
 MOVES = ("Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape", "Transpose", "Expand", "Tile", "Split", "Flatten", "Pad")
 """Operators whose reference implementation moves elements of any kind."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Symbolic:
-    """Contents some of which are symbolic: an array of objects (integers and `SymbolicExtent`s), and the type it stands for."""
-
-    array: Array
-    dtype: str = "int64"
-
-    def evaluate(self, symbols: Mapping[str, int]) -> Array:
-        """The array, where symbols have values."""
-        flat = [value_of(one, symbols) if isinstance(one, SymbolicExtent) else one for one in self.array.reshape(-1).tolist()]
-        return np.array(flat, self.dtype).reshape(self.array.shape)
 
 
 def of_extents(extents: Sequence[Extent]) -> Array | Symbolic:

@@ -18,8 +18,9 @@ from onnx import AttributeProto, ModelProto
 from tilewright import ort_errors
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import Definition, definition
+from tilewright.frontend.onnx.description import Model
 from tilewright.frontend.onnx.files import Content, ExternalFiles, opened, without_large_contents
-from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
+from tilewright.frontend.onnx.model import Array, Body, Declared, Node
 from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
 from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
 from tilewright.graph.short_names import short_name

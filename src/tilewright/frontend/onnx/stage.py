@@ -18,13 +18,13 @@ import numpy as np
 from tilewright import errors
 from tilewright.errors import InvalidModel, PositionError, ShapeError, TilewrightError, Undecided, UnsupportedOperation, bug
 from tilewright.frontend.onnx import extents
-from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.later_readers import read_exactly
 from tilewright.frontend.onnx.model import Array, Node, live_nodes
 from tilewright.frontend.onnx.recorded import evaluated, rollback, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
+from tilewright.frontend.onnx.symbolic import Symbolic
 from tilewright.graph.builders.builder import Builder, NotKnown
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.licences import with_exact

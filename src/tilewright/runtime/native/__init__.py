@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
+import os
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from tilewright import package_files
+from tilewright.runtime.digests import sha256
 
-DIRECTORY = Path(__file__).parent
+DIRECTORY = os.path.dirname(__file__)
 PYTHON_FUNCTIONS = (
     *("PyObject_GetBuffer", "PyBuffer_Release", "PyTuple_Size", "PyTuple_GetItem"),
     *("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_Clear"),
@@ -61,10 +61,10 @@ def is_loaded() -> bool:
 @lru_cache(maxsize=1)
 def digest() -> str:
     """Of the C part and of the ABI of kernels: libraries of equal digests serve each other's kernels."""
-    return hashlib.sha256("\0".join(map(source, ("pool.c", "launcher.c"))).encode()).hexdigest()
+    return sha256("\0".join(map(source, ("pool.c", "launcher.c"))).encode()).hex()
 
 
 def source(name: str) -> str:
     """The text of a C file with our header in the place of its include line: the compiler sees one file at a time."""
-    header = package_files.read_text(DIRECTORY / "pool.h")
-    return package_files.read_text(DIRECTORY / name).replace('#include "pool.h"\n', header)
+    header = package_files.read_text(os.path.join(DIRECTORY, "pool.h"))
+    return package_files.read_text(os.path.join(DIRECTORY, name)).replace('#include "pool.h"\n', header)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tilewright.entry_point import EntryPoint, Signature
@@ -12,10 +11,10 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.data_format import ARRAY_TYPES
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.runtime import loader, native
-from tilewright.runtime.constants import Packed
 from tilewright.runtime.executable import Executable, Origin, executable, pool_of
 from tilewright.runtime.packages import code
 from tilewright.runtime.packages.reading import Package
+from tilewright.runtime.packed import Packed
 
 if TYPE_CHECKING:
     from tilewright.runtime.packages.writing import PackageWriter
@@ -58,6 +57,11 @@ class PackagedLibrary:
     section: int
 
     @property
+    def path(self) -> str:
+        """Of the package."""
+        return self.package.path
+
+    @property
     def source(self) -> str:
         """There is none."""
         raise TilewrightError(
@@ -72,10 +76,13 @@ class PackagedLibrary:
 
 
 def saved(compiled: Savable, writer: PackageWriter) -> SavedEntryPoint:
-    """The record of an entry point, whose sections are written."""
-    writer.needs(compiled.entry.architecture, compiled.entry.features)
+    """The record of an entry point, whose sections are written. It is without what only the packing of constants needs."""
+    entry, signature = compiled.entry, compiled.entry.signature
+    writer.needs(entry.architecture, entry.features)
     packed = tuple(writer.section(array) for array in compiled.packed.arrays)
-    return SavedEntryPoint(compiled.entry, writer.section(compiled.origin.content()), packed)
+    sizes = tuple(replace(slot, layout="") for slot in signature.packed)
+    called = replace(entry, signature=replace(signature, constants=(), packed=sizes))
+    return SavedEntryPoint(called, writer.section(compiled.origin.content()), packed)
 
 
 def restored(found: SavedEntryPoint, package: Package, threads: int | None) -> Executable:
@@ -91,7 +98,7 @@ def restored(found: SavedEntryPoint, package: Package, threads: int | None) -> E
     library = code.loaded(origin.content(), entry.exported, ctypes.CDLL, package.path)
     loader.unload_when_unused(library)
     with package.refusing("an entry point is described wrongly"):
-        return executable(entry, Path(package.path), origin, library, pool_of(threads), Packed.of(packed))
+        return executable(entry, origin, library, pool_of(threads), Packed.of(packed))
 
 
 def _use_runtime(package: Package) -> None:

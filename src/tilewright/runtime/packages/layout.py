@@ -14,7 +14,6 @@ it says is checked by type and by range.
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from dataclasses import dataclass
 from enum import Enum
@@ -22,6 +21,7 @@ from enum import Enum
 from tilewright.errors import InvalidModel
 from tilewright.graph import data_format
 from tilewright.graph.data_format import Unreadable
+from tilewright.runtime.digests import sha256
 
 MAGIC = b"\x93TILEWRIGHT\r\n\x1a\n\0"
 FORMAT = 1
@@ -85,7 +85,7 @@ def encode(header: Header, version: str) -> tuple[bytes, int]:
     """The bytes in front of the sections, and how many there are with those that fill the page."""
     text = data_format.encode(header, Header)
     start = PREAMBLE.pack(MAGIC, version.encode(), FORMAT, 0, len(text), bytes(32))[:-32]
-    content = start + hashlib.sha256(start + text).digest() + text
+    content = start + sha256(start + text) + text
     return content, aligned(len(content), PAGE_BYTES)
 
 
@@ -115,7 +115,7 @@ def _checked_text(content: memoryview, path: str, version: str) -> memoryview:
         raise refused(path, f"its header has {size} bytes, the file {len(content)}: it is truncated or damaged")
     text = content[PREAMBLE.size : PREAMBLE.size + size]
     before = PREAMBLE.size - len(digest)
-    if hashlib.sha256(bytes(content[:before]) + bytes(text)).digest() != digest:
+    if sha256(bytes(content[:before]) + bytes(text)) != digest:
         raise refused(path, "its header is damaged: the digest differs")
     return text
 

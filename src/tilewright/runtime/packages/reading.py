@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import mmap
 import os
@@ -22,6 +21,7 @@ from tilewright.machine import isa
 from tilewright.machine.features import usable_features
 from tilewright.runtime import native
 from tilewright.runtime.arrays import Array
+from tilewright.runtime.digests import sha256
 from tilewright.runtime.memory import allocate
 from tilewright.runtime.packages.layout import MAGIC, Content, Header, InvalidPackage, Target, decode, refused
 from tilewright.version import VERSION
@@ -53,8 +53,12 @@ class Package:
         """The plan of a package of such a content. Raises `InvalidPackage`."""
         if self.header.content is not content:
             raise refused(self.path, f"it holds a {self.header.content.value}, not a {content.value}", "tw.load(path) reads all")
+        return self.decoded(self.target.plan, kind)
+
+    def decoded(self, section: int, kind: type[T]) -> T:
+        """The value of a section. Raises `InvalidPackage`."""
         with self.refusing("its plan means nothing"):
-            return data_format.decode(self.checked(self.target.plan), kind)
+            return data_format.decode(self.checked(section), kind)
 
     def checked(self, section: int) -> bytes:
         """The bytes of a section, whose digest is right. Raises `InvalidPackage`."""
@@ -111,7 +115,7 @@ def check(path: str | os.PathLike[str]) -> Header:
 
 
 def _check(header: Header, section: int, content: Any, path: str) -> None:
-    if hashlib.sha256(content).hexdigest() != header.sections[section].digest:
+    if sha256(content).hex() != header.sections[section].digest:
         raise refused(path, f"section {section} is damaged: its digest differs")
 
 
