@@ -15,6 +15,7 @@ from onnx import helper
 import tilewright as tw
 from tests.support.onnx_models import info, model
 from tilewright.api import jit, recent
+from tilewright.api.calls import plain_calls
 from tilewright.api.onnx import steps
 from tilewright.onnx import InferenceSession
 from tilewright.runtime import native
@@ -78,7 +79,7 @@ def test_what_is_called_stays(directory: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_very_many_shapes_leave_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of functions that need no kernel; `tests/sweeps/test_very_many_shapes.py` runs 100,000 shapes of real ones."""
-    monkeypatch.setattr(jit, "MOST_REMEMBERED", 64)
+    monkeypatch.setattr(plain_calls, "MOST_REMEMBERED", 64)
     monkeypatch.setattr(jit, "MOST_STRUCTURES", 64)
     by_shape = tw.jit(lambda x: None, dynamic=False)
     by_keyword = tw.jit(lambda x, count=0: None, static_argnames="count", dynamic=False)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.api.pytree import flatten, paths, statics, unflatten
+from tilewright.api.calls.pytree import flatten, paths, statics, unflatten
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,25 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from sys import modules
 from types import FunctionType
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
-from tilewright.api import by_name, dynamo, logs, pytree
+from tilewright.api import by_name, dynamo, logs
 from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.building import Options
-from tilewright.api.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
+from tilewright.api.calls import pytree
+from tilewright.api.calls.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
+from tilewright.api.calls.plain_calls import PlainCalls
 from tilewright.api.choices import checked_choice
-from tilewright.api.dynamo import opaque, unmarked
+from tilewright.api.dynamo import opaque
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import with_planned_matrices
 from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures, extents_of, with_extents
-from tilewright.api.tracebacks import Shortened, shorten
+from tilewright.api.tracebacks import Shortened
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.traced import Traced
@@ -34,11 +35,9 @@ from tilewright.machine.machine import Machine
 from tilewright.precision import Precision, checked
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
-from tilewright.runtime.arrays import like, views
+from tilewright.runtime.arrays import like
 
 KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
-MOST_REMEMBERED = 4096
-"""Exact shapes whose kernels are found at once; beyond, they are found by their ranges again."""
 MOST_KERNELS = 256
 """Of a function. Kernels that were not called while a third as many were made are let go: the cache on disk has them."""
 MOST_STRUCTURES = 4096
@@ -150,7 +149,7 @@ class _Told:
         return Options(machine, self.fuse, self.precision, self.threads, self.target is not None)
 
 
-class Jitted:
+class Jitted(PlainCalls["Kernel | FixedResult"]):
     """A function with a kernel per signature: structure, static values, element types, extents or ranges of them.
 
     Safe from several threads. Pickled as its function is, by name where its name is bound to it; a copy is the same object.
@@ -158,10 +157,9 @@ class Jitted:
 
     def __init__(self, function: Callable[..., Any], told: _Told) -> None:
         self._function = function.function if isinstance(function, Jitted) else function
-        self._binder = Binder(inspect.signature(self._function), told.static_names)
+        super().__init__(Binder(inspect.signature(self._function), told.static_names))
         _check_parameters(self._binder)
         self._told = told
-        self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
         self._plain_signatures: dict[tuple[Any, ...], KernelSignatures] = {}
         self._kernels: Recent[tuple[object, Extents], Kernel | FixedResult] = Recent(MOST_KERNELS, self._plain.clear)
         self._signatures: Recent[tuple[Any, ...], KernelSignatures] = Recent(MOST_STRUCTURES, self._plain_signatures.clear)
@@ -183,34 +181,6 @@ class Jitted:
         ([3, 20, 30], 2)
         """
         return tuple(kernel for kernel in dict.fromkeys(self._kernels.values()) if isinstance(kernel, Kernel))
-
-    @opaque
-    def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
-        """Run the kernel for these arguments; the first call of a signature compiles it.
-
-        `out` takes the results (one array, or containers nested like the result; elements share no memory) and is returned.
-        `interpret=True` interprets the function in NumPy instead, in any element type. Inside another traced function the
-        function is simply inlined.
-        """
-        if unmarked and "torch" in modules:
-            dynamo.mark()
-            return self(*args, out=out, interpret=interpret, **options)
-        try:
-            is_plain = not (options or interpret or self._binder.static_names)
-            inputs = views(args) if is_plain else None
-            if inputs is None:
-                return self._call(args, out, interpret, options)
-            key = tuple([(array.shape, array.dtype) for array in inputs])
-            kernel = self._plain.get(key)
-            if kernel is None:
-                kernel = self._plain_kernel(args, inputs)
-                if len(self._plain) >= MOST_REMEMBERED:
-                    self._plain.clear()
-                self._plain[key] = kernel
-            return kernel.run(inputs, args[0] if args else None, out)
-        except Exception as problem:
-            shorten(problem)
-            raise
 
     @opaque
     def prepare(self, *args: Any, **options: Any) -> None:

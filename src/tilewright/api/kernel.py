@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tilewright.api import dynamo, pytree
+from tilewright.api import dynamo
 from tilewright.api.building import Options
-from tilewright.api.calling import Array, Binder, Called, TracedCall, is_array
+from tilewright.api.calls import pytree
+from tilewright.api.calls.calling import Array, Binder, Called, TracedCall, is_array
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.artifact import Artifact
@@ -26,7 +27,7 @@ from tilewright.runtime.arrays import as_array, like, views
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
-    from tilewright.api.saved_calls import SavedCall
+    from tilewright.api.calls.saved_calls import SavedCall
     from tilewright.backends.backend import Runnable
     from tilewright.plan.types import ModelPlan, Plan
     from tilewright.runtime.packages.writing import PackageWriter
@@ -118,7 +119,7 @@ class FixedResult:
 
     def _saved(self, writer: PackageWriter) -> SavedCall:
         """As that of a kernel."""
-        from tilewright.api.saved_calls import saved_call
+        from tilewright.api.calls.saved_calls import saved_call
 
         return saved_call(self.called, None)
 
@@ -201,7 +202,7 @@ class Kernel:
 
     def save(self, path: str | Path) -> None:
         """Write a package, which `tw.load` reads. Raises `TilewrightError` where it cannot be written or hold the arguments."""
-        from tilewright.api.saved_calls import SavedCall
+        from tilewright.api.calls.saved_calls import SavedCall
         from tilewright.runtime.packages.layout import Content
         from tilewright.runtime.packages.writing import PackageWriter
 
@@ -212,7 +213,7 @@ class Kernel:
 
     def _saved(self, writer: PackageWriter) -> SavedCall:
         """The record of the kernel, whose sections are written. Raises `TilewrightError` for what no package holds."""
-        from tilewright.api.saved_calls import saved_call
+        from tilewright.api.calls.saved_calls import saved_call
         from tilewright.backends.saving import save_kernel
 
         return saved_call(self._called, save_kernel((self._executable, self._constants), writer))

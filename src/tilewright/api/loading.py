@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tilewright.api.saved_calls import SavedCall, SavedFunction
+from tilewright.api.calls.saved_calls import SavedCall, SavedFunction
 from tilewright.api.saved_functions import function_of, kernel_of
 from tilewright.api.tracebacks import Shortened
 from tilewright.errors import TilewrightError

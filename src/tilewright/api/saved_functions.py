@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tilewright.api.calling import Array, Binder
-from tilewright.api.kernel import FixedResult, Kernel
-from tilewright.api.ranges import KernelTable
-from tilewright.api.saved_calls import (
+from tilewright.api.calls.calling import Array, Binder
+from tilewright.api.calls.plain_calls import PlainCalls
+from tilewright.api.calls.saved_calls import (
     SavedCall,
     SavedFunction,
     SavedSignatures,
@@ -17,12 +16,12 @@ from tilewright.api.saved_calls import (
     saved_structure,
     structure,
 )
+from tilewright.api.kernel import FixedResult, Kernel
+from tilewright.api.ranges import KernelTable
 from tilewright.api.signatures import Signatures, extents_of
-from tilewright.api.tracebacks import shorten
 from tilewright.backends.saving import load_kernel
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph import data_format
-from tilewright.runtime.arrays import views
 from tilewright.runtime.packages.layout import Content
 from tilewright.runtime.packages.reading import Package
 from tilewright.runtime.packages.writing import PackageWriter
@@ -30,8 +29,6 @@ from tilewright.runtime.packages.writing import PackageWriter
 AnyKernel: TypeAlias = Kernel | FixedResult
 CallKey: TypeAlias = tuple[Any, ...]
 """A structure of arguments, then the rank and the type of every array in it."""
-MOST_REMEMBERED = 4096
-"""Exact shapes whose kernels are found at once."""
 
 
 def save_function(
@@ -77,35 +74,26 @@ def function_of(saved: SavedFunction, package: Package, threads: int | None) -> 
         return LoadedFunction(saved.name, saved.binder.binder(), tables)
 
 
-class LoadedFunction:
+class LoadedFunction(PlainCalls[AnyKernel]):
     """A jitted function of a package, called like the function: with the shapes that were compiled before it was saved.
 
-    Safe from several threads.
+    Other calls raise `ShapeError`.
     """
 
     def __init__(self, name: str, binder: Binder, tables: dict[CallKey, KernelTable[AnyKernel]]) -> None:
-        self.__name__, self._binder, self._tables = name, binder, tables
-        self._plain: dict[CallKey, AnyKernel] = {}
+        super().__init__(binder)
+        self.__name__, self._tables = name, tables
 
-    def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
-        """As a jitted function. Raises `ShapeError` for a call that no kernel of the package serves."""
-        try:
-            inputs = None if options or self._binder.static_names else views(args)
-            if inputs is None:
-                call = self._binder.flatten(args, options)
-                inputs = call.arrays()
-                return self._kernel(call.structure, inputs).run(inputs, call.first_array(), out)
-            key = tuple([(array.shape, array.dtype) for array in inputs])
-            kernel = self._plain.get(key)
-            if kernel is None:
-                kernel = self._kernel(self._binder.flatten(args, {}).structure, inputs)
-                if len(self._plain) >= MOST_REMEMBERED:
-                    self._plain.clear()
-                self._plain[key] = kernel
-            return kernel.run(inputs, args[0] if args else None, out)
-        except Exception as problem:
-            shorten(problem)
-            raise
+    def _call(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
+        if interpret:
+            hint = "interpret the jitted function that was saved"
+            raise TilewrightError(f"the saved function {self.__name__} cannot be interpreted", where="interpret", hint=hint)
+        call = self._binder.flatten(args, options)
+        inputs = call.arrays()
+        return self._kernel(call.structure, inputs).run(inputs, call.first_array(), out)
+
+    def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> AnyKernel:
+        return self._kernel(self._binder.flatten(args, {}).structure, inputs)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

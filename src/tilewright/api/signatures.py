@@ -19,7 +19,7 @@ from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Extent
 
 if TYPE_CHECKING:
-    from tilewright.api.calling import Array
+    from tilewright.api.calls.calling import Array
     from tilewright.frontend.tracing.trace import TensorSpec
 
 TracedT = TypeVar("TracedT")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright.api import pytree
-from tilewright.api.pytree import Structure
+from tilewright.api.calls import pytree
+from tilewright.api.calls.pytree import Structure
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.recorder import INTEGERS
 from tilewright.frontend.tracing.trace import TensorSpec, trace

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.api import pytree
-from tilewright.api.calling import Binder, Called
+from tilewright.api.calls import pytree
+from tilewright.api.calls.calling import Binder, Called
 from tilewright.api.ranges import SavedTable
 from tilewright.backends.saving import SavedKernel
 from tilewright.dtypes import dtype_named

@@ -1,0 +1,69 @@
+"""Calls of functions that have kernels: those whose arguments are plain arrays find theirs by exact shapes and types."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from sys import modules
+from typing import Any, Generic, Protocol, TypeVar
+
+from tilewright.api import dynamo
+from tilewright.api.calls.calling import Array, Binder
+from tilewright.api.dynamo import opaque, unmarked
+from tilewright.api.tracebacks import shorten
+from tilewright.runtime.arrays import views
+
+MOST_REMEMBERED = 4096
+"""Exact shapes whose kernels are found at once; beyond, they are found by their ranges again."""
+
+
+class Runs(Protocol):
+    """A kernel."""
+
+    def run(self, inputs: tuple[Array, ...], first: object, out: Any) -> Any:
+        """The result for arrays: in the kind of `first`, or in `out`."""
+
+
+KernelT = TypeVar("KernelT", bound=Runs)
+
+
+class PlainCalls(ABC, Generic[KernelT]):
+    """A function that has kernels. Safe from several threads."""
+
+    def __init__(self, binder: Binder) -> None:
+        self._binder = binder
+        self._plain: dict[tuple[Any, ...], KernelT] = {}
+
+    @opaque
+    def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
+        """Run the kernel for these arguments; the first call of a signature compiles it.
+
+        `out` takes the results (one array, or containers nested like the result; elements share no memory) and is returned.
+        `interpret=True` interprets the function in NumPy instead, in any element type. Inside another traced function the
+        function is simply inlined. A function of a package raises `ShapeError` where it has no kernel.
+        """
+        if unmarked and "torch" in modules:
+            dynamo.mark()
+            return self(*args, out=out, interpret=interpret, **options)
+        try:
+            inputs = None if options or interpret or self._binder.static_names else views(args)
+            if inputs is None:
+                return self._call(args, out, interpret, options)
+            key = tuple([(array.shape, array.dtype) for array in inputs])
+            kernel = self._plain.get(key)
+            if kernel is None:
+                kernel = self._plain_kernel(args, inputs)
+                if len(self._plain) >= MOST_REMEMBERED:
+                    self._plain.clear()
+                self._plain[key] = kernel
+            return kernel.run(inputs, args[0] if args else None, out)
+        except Exception as problem:
+            shorten(problem)
+            raise
+
+    @abstractmethod
+    def _call(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
+        """The result of any call."""
+
+    @abstractmethod
+    def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> KernelT:
+        """The kernel of a call whose arguments are plain arrays, `inputs`."""
