@@ -33,12 +33,13 @@ and, where the signature has constants, once for all calls:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.entry_point import EntryPoint, Signature
 from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
 from tilewright.graph.positions import NamedLookup
 from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.records import record
 
 CONTEXT_DECLARATION = """\
 struct tw_blocks {
@@ -56,7 +57,7 @@ struct tw_context {
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Artifact:
     """Generated code, ready for a toolchain. `features` decides the compiler's flags.
 

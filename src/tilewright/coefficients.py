@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from importlib import resources
 from math import log
@@ -21,6 +21,7 @@ from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.fit_files import FITTED
 from tilewright.machine.machine import Machine
 from tilewright.price_terms import TERMS
+from tilewright.records import record
 
 SUFFIX = ".toml"
 
@@ -28,7 +29,7 @@ Coefficient: TypeAlias = float | tuple[tuple[str, float], ...]
 """A figure, or a figure for each name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coefficients:
     """Every figure of the price that is not the machine's. Sources: measurements on servers (docs/kernels.md) and a Zen 3
     (docs/decisions/cost-model.md)."""
@@ -145,7 +146,7 @@ DEFAULT = Coefficients()
 FIELDS = frozenset(field.name for field in fields(Coefficients))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fit:
     """Fitted values of a CPU or of a family of machines, and how well they explain what was measured."""
 

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.positions import NamedLookup
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Symbol:
     """A run-time extent: every dimension that carries the name must have the same size, within the range."""
 
@@ -22,7 +21,7 @@ class Symbol:
     """Of an extent with a formula, the extent: its value follows from those of dimensions, which are symbols, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorSlot:
     """One tensor argument: `shape` has integers and symbol names; `unit_stride_dim` must have a stride of one element.
 
@@ -37,7 +36,7 @@ class TensorSlot:
     joined: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedSlot:
     """What is packed of a constant, given by its number: `size_bytes` of it, and a digest of the way in which it is packed."""
 
@@ -46,7 +45,7 @@ class PackedSlot:
     layout: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """The arguments of an entry point, in order; `constants` are those of its preparation, of integer extents."""
 
@@ -57,7 +56,7 @@ class Signature:
     packed: tuple[PackedSlot, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntryPoint:
     """A function of a library, to be called."""
 

@@ -20,6 +20,7 @@ import numpy as np
 from tilewright.arrays import Condition, Quantity, either, largest, maximum, minimum, smallest
 from tilewright.distinct_sums import distinct_sums
 from tilewright.errors import InternalError
+from tilewright.records import record
 
 Number: TypeAlias = bool | int | float
 
@@ -44,7 +45,7 @@ _OF_NUMPY: Mapping[Any, str] = {
 """What NumPy hands over to a symbol."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """An operation on values: inputs in their order, then results of the operations before; -1 - k is constant number k.
 
@@ -55,7 +56,7 @@ class Operation:
     operands: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """What a condition on parameters, or on the largest value of a variable, has to be."""
 
@@ -63,7 +64,7 @@ class Guard:
     outcome: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """A recorded formula; guards and results name values as operands do."""
 
@@ -187,7 +188,7 @@ class _Recording:
         return Symbol(self, self.numbers[operation], example, is_variable)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Symbol:
     """A value of a formula that is being recorded; `example` is what it is for the inputs at hand."""
 

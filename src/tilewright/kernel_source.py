@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from tilewright.records import record
 
 
 class SourceKind(Enum):
@@ -14,7 +15,7 @@ class SourceKind(Enum):
     OBJECT = "object"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelSource:
     """The text (C or assembly) or the bytes (object file) that defines the function: a translation unit of its own.
 

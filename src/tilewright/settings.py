@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import TilewrightError
+from tilewright.records import record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +92,7 @@ def _knob(default: Any, variable: str, parse: Any, meaning: str) -> Any:
     return field(default_factory=default, metadata=metadata) if callable(default) else field(default=default, metadata=metadata)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """The value of every knob. The metadata of a field names its environment variable and says what it means."""
 
@@ -145,7 +146,7 @@ class Settings:
         return (self.cache_dir,) if self.shared_cache_dir is None else (self.shared_cache_dir, self.cache_dir)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Knob:
     """One row of `tilewright knobs`."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +29,7 @@ from tilewright.machine import Machine
 from tilewright.plan.decisions.long_sums import additions
 from tilewright.plan.types import ModelPlan
 from tilewright.precision import Precision
+from tilewright.records import record
 
 MOST_POINTS = 1 << 20
 """Points of a shrunken graph, so that its interpretation takes seconds at most."""
@@ -51,7 +51,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _log = logging.getLogger("tilewright.plan")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expected:
     """An output of the graph as it was given: in float64, and in its types."""
 

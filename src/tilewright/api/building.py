@@ -6,7 +6,7 @@ The planner is imported where it is needed: what the cache has is loaded without
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tilewright import settings
@@ -16,6 +16,7 @@ from tilewright.graph.types import Graph
 from tilewright.machine.features import usable_features
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
+from tilewright.records import record
 from tilewright.runtime import artifacts
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Generate: TypeAlias = Callable[[Graph], Artifact]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """What decides how a graph is planned and run, as `tw.jit` and sessions take it."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tilewright.records import record
 from tilewright.runtime.arrays import Array
 
 if TYPE_CHECKING:
     from tilewright.backends.backend import Runnable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Compiled:
     """The library of a graph, and the constants that calls read as they are."""
 

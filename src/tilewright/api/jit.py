@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
@@ -34,6 +33,7 @@ from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision, checked
 from tilewright.progress import preparing
+from tilewright.records import record
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like
 
@@ -114,7 +114,7 @@ def jit(
     return Jitted(fn, _Told(target, threads, fuse, checked(precision, "tw.jit"), names, dynamic))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Told:
     """What a decorator was told, as in `jit`; wrong values are refused."""
 

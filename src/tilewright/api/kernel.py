@@ -23,6 +23,7 @@ from tilewright.errors import NotPicklable, ShapeError, TilewrightError
 from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 from tilewright.runtime.arrays import as_array, like, views
 from tilewright.runtime.pool import MemoryStats
 
@@ -92,7 +93,7 @@ class Lowered:
         return compiler.generate(self.model_plan)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Explained:
     """What a kernel computes, for whoever asks for its plan."""
 
@@ -105,7 +106,7 @@ class Explained:
         return self.options.planned(decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class FixedResult:
     """In the place of a kernel, for a function that returns no array."""
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from tilewright.records import record
+
 T = TypeVar("T")
 LARGEST = 1 << 20
 """The end of the first range; longer extents have ranges of their own."""
@@ -69,7 +71,7 @@ class Ranges:
         return low == high or is_another or (position, low) in self.specialised
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelTable(Generic[T]):
     """Kernels that were made before, by the extents of calls and the keys of their ranges."""
 
@@ -82,7 +84,7 @@ class KernelTable(Generic[T]):
         return self.kernels.get(self.ranges.key(extents)) if found is None else found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedTable:
     """A table as data: its kernels are numbers."""
 

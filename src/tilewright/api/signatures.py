@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Extent
+from tilewright.records import record
 
 if TYPE_CHECKING:
     from tilewright.api.calls.calling import Array
@@ -30,7 +31,7 @@ NOT_ABOUT_LENGTHS = (ToolchainError, CacheError, InternalError, MemoryError)
 _log = logging.getLogger("tilewright.plan")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Maker(Generic[TracedT, MadeT]):
     """How a call becomes a kernel."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from tilewright.backends.checked import Checked, Loaded
 from tilewright.errors import TilewrightError
 from tilewright.graph import data_format
+from tilewright.records import record
 from tilewright.runtime.executable import Built, Executable
 from tilewright.runtime.packages.entry_points import SavedEntryPoint, restored, saved
 from tilewright.runtime.packages.layout import refused
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tilewright.runtime.packages.writing import PackageWriter
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedKernel:
     """A loaded kernel."""
 

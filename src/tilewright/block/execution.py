@@ -6,7 +6,9 @@ layers share them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tilewright.records import record
 
 ALIGNED_STEPS = 64
 """The depth of calls is a multiple of so many steps: whole vectors, and whole cache lines of left operands."""
@@ -16,7 +18,7 @@ LEAST_TURNED_ROWS = 8
 """Rows of a map whose reads lie transposed, from which on squares of them turn in registers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelCalls:
     """How calls of the micro kernel cover a block of a contraction. A step is one position along the depth."""
 
@@ -45,7 +47,7 @@ class KernelCalls:
         return -(-block // (-(-block // self.most_steps) * ALIGNED_STEPS)) * ALIGNED_STEPS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sums:
     """How vector loops and scalar loops add up floats: see `plan/decisions/long_sums.py`."""
 
@@ -56,7 +58,7 @@ class Sums:
     """Steps of one accumulator in a block. A block ends with the innermost loop that fills it: it has less than twice as many."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vectors:
     """How vector loops are unrolled and turned."""
 
@@ -70,7 +72,7 @@ class Vectors:
     """Rows of a window are fewer, and loaded as they lie."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nests:
     """Which numbers stand as literals in the loops of an operator; the others are arguments, so that layers share the loops.
 
@@ -93,7 +95,7 @@ class Nests:
         return abs(number) <= (self.most_literal_lanes if along_lanes else self.most_literal)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Execution:
     """The details of a chain."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 from typing import TypeAlias
+
+from tilewright.records import record
 
 
 class Symbolic:
@@ -83,7 +84,7 @@ class VariableKind(StrEnum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable(Symbolic):
     """An integer by what it stands for: `of` an axis, a tensor, a dimension or an operator; `operator` is that of a region."""
 
@@ -115,7 +116,7 @@ class Function(StrEnum):
     CHOOSE = "choose"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation(Symbolic):
     """A function of expressions; sums, products, ANY and ALL have two operands or more, the constant of a sum or product last."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.index import Index
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """Windows along a dimension of the image: output o and tap k look at the position `stride` * o + `dilation` * k.
 
@@ -31,7 +32,7 @@ class Window:
         return (self.taps - 1) * self.dilation // self.stride
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixTile:
     """A tile of the matrix product of a contraction, by the name of the micro kernel that computes it."""
 
@@ -54,7 +55,7 @@ class MatrixTile:
     """Nested reduction loops that pass inside of a tile, the one over the depth included."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeafBinding:
     """The leaf that computes an operator, and what the operator is to it.
 

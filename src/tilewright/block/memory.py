@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, minimum
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Guard, element_bytes
+from tilewright.records import record
 
 WORD_BYTES = 4
 """Of the words in which memory is allotted."""
@@ -16,7 +16,7 @@ ALIGNMENT_WORDS = 16
 MAIN_MEMORY = "memory"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Range:
     """The current block of an axis: `start`, `size`, the largest size that it ever has, and all sizes if they are known."""
 
@@ -74,7 +74,7 @@ class Content(StrEnum):
     PARTIAL = "partial"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferName:
     """A buffer by what it holds, `of` which operator or state; `read` is the operand where an operator packs several."""
 
@@ -93,7 +93,7 @@ class BufferName:
         return " ".join(str(word) for word in words if word not in ("", None))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Panels:
     """Panels of `width` columns that hold `interleave` neighbouring rows side by side: column j of row p lies
     `j // width * stride + p // interleave * row + j % width * interleave + p % interleave` elements behind the first one."""
@@ -108,7 +108,7 @@ class Panels:
     interleave: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """Elements of a box in memory: `buffer[offset + sum(strides[axis] * local position)]`, positions from the box's start."""
 
@@ -124,7 +124,7 @@ class View:
         return dict(self.strides).get(axis, 0) if axis is not None else 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lookup:
     """The element of another read of the operator is added to the index of a dimension, of this extent."""
 
@@ -135,7 +135,7 @@ class Lookup:
     """Among the lookups of the chain: with it a position outside of the dimension is reported."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gather:
     """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes.
 
@@ -161,7 +161,7 @@ class Lifetime(StrEnum):
     LOAD = "load"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffer:
     """Memory for `elements` of a type, aligned to `ALIGNMENT_WORDS`."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from tilewright.block.memory import Buffer, Lifetime
 from tilewright.block.statements import THREADS, For, If, Statement
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """Statements that all threads run together, before the next region begins.
 

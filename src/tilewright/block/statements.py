@@ -6,7 +6,7 @@ All coordinates are explicit: a `View` says where the elements of a box lie, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from tilewright.block.execution import Vectors
@@ -16,6 +16,7 @@ from tilewright.block.memory import POINT, Gather, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.types import Operator, Reduction
+from tilewright.records import record
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 """Entries, row by row."""
@@ -32,7 +33,7 @@ class Statement:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """An operand of a leaf, by the part that it has in its operator."""
 
@@ -47,7 +48,7 @@ THREADS = "threads"
 """The level of loops whose blocks are distributed over the threads of a region."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class For(Statement):
     """A loop over blocks of `tile`, each of which is `block`: its start is a variable, and so is its size unless it is known.
 
@@ -78,7 +79,7 @@ class For(Statement):
         return all(statement.moves for statement in self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class If(Statement):
     """Run the body if the condition is not 0."""
 
@@ -86,7 +87,7 @@ class If(Statement):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rounded:
     """An element of a tensor, rounded to an integer."""
 
@@ -94,7 +95,7 @@ class Rounded:
     rounds_up: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Let(Statement):
     """A variable for a value, in the rest of the body that it stands in."""
 
@@ -102,7 +103,7 @@ class Let(Statement):
     value: IntegerExpression | Rounded
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fill(Statement):
     """Every element of a box gets a value: the identity from which a state starts."""
 
@@ -114,7 +115,7 @@ class Fill(Statement):
     """For readers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transfer(Statement):
     """A copy between buffers, or inside one: packing, and what a line buffer keeps for the next block.
 
@@ -148,7 +149,7 @@ class Transfer(Statement):
             raise InternalError(f"{self.source.buffer} of {self.source.dtype} is packed as {self.target.dtype}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileOperand:
     """What an epilogue reads."""
 
@@ -159,7 +160,7 @@ class TileOperand:
     """Whether the whole numbers of an epilogue read it, and not its floats."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileEpilogue:
     """What becomes of every sum in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`.
 
@@ -176,7 +177,7 @@ class TileEpilogue:
     """What floats are stored as where sums are integers; "" where sums are stored in the type that they are computed in."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunningStates:
     """Where the states of rows lie that a row-wise reduction takes from block to block of its reduction."""
 
@@ -191,7 +192,7 @@ class RunningStates:
         return RunningStates(states, change(self.factor))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf(Statement):
     """An operator on a box of its axes, computed by the leaf of a binding.
 
@@ -254,7 +255,7 @@ class Leaf(Statement):
             yield Operand("reciprocal", self.inverse, is_read=0, is_written=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatrixTiles(Leaf):
     """Tiles of a matrix product C[row, column] (+)= A[row, depth] * B[depth, column], panel by panel and rows inside.
 
@@ -307,7 +308,7 @@ class MatrixTiles(Leaf):
         return self.panel_slice_steps > 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VectorLoops(Leaf):
     """A map or a reduction as vector loops along `vector_axis` inside loops over the other axes.
 
@@ -352,7 +353,7 @@ class VectorLoops(Leaf):
             yield self.inverse
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Combine(VectorLoops):
     """The parts of a split reduction are combined: a reduction over `part`, their axis.
 
@@ -362,7 +363,7 @@ class Combine(VectorLoops):
     part: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prefetch(Statement):
     """What the next block along a distributed axis reads: rows that leaves of this block ask for, some cache lines each."""
 

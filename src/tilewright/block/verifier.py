@@ -18,6 +18,7 @@ from tilewright.block.program import Region
 from tilewright.block.statements import Fill, For, Leaf, Let, Rounded, Statement, Transfer
 from tilewright.block.walk import Walk
 from tilewright.errors import InternalError
+from tilewright.records import record
 
 Hull: TypeAlias = tuple[int, int] | None
 """The first and the last of some elements; None of none."""
@@ -25,7 +26,7 @@ Steps: TypeAlias = Sequence[tuple[IntegerExpression, IntegerExpression]]
 """(size, stride) of everything along which an access goes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """The elements that a statement reads, writes or both; None for steps of computed positions."""
 

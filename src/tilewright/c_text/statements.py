@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.memory import Range, View
 from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import pointer, to_c
+from tilewright.records import record
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
@@ -71,7 +71,7 @@ def loop(axis: str, start: str, end: str, body: Lines) -> Lines:
     return braced(f"for (long {index} = {start}; {index} < {end}; {index}++)", body)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PointStatements:
     """The statements of a map or a row-wise reduction at one point of its loops."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Self, TypeAlias
 
@@ -35,6 +35,7 @@ from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import OF_VECTORS, lane_functions, reports
 from tilewright.kernels.helpers import Helper
+from tilewright.records import record
 
 Span: TypeAlias = tuple[str, str]
 """Where a loop begins and ends."""
@@ -42,7 +43,7 @@ Known: TypeAlias = Mapping[Scalar, str]
 """Texts of expressions that have a name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VectorStatements(PointStatements):
     """The statements at the points of a vector."""
 

@@ -6,7 +6,7 @@ Whoever loads remembered code has the constants of the graph, and neither rewrit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,13 +15,14 @@ from tilewright.graph.constant_values import decide, is_moderate
 from tilewright.graph.expressions.scalar import Apply
 from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.types import Constant, Graph, Operator
+from tilewright.records import record
 
 COMBINING = frozenset(("multiply", "divide", "reciprocal"))
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Named: TypeAlias = Iterable[tuple[str, Constant]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recipe:
     """Operators on constants; its outputs are what is wanted."""
 

@@ -11,10 +11,12 @@ of them. They are rounded up to a few steps, or every layer would have figures o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from tilewright.records import record
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -123,7 +125,7 @@ SAMPLED_ROWS = 64
 """Lines that are looked at first: where their pairs are as large as pairs can be, the others need no look."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Magnitudes:
     """Upper bounds on elements, and on two neighbours of one sign together."""
 

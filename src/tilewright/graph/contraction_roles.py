@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, planned_extent
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ContractionRoles:
     """How a contraction is the matrix product C[row, column] += A[row, depth] * B[depth, column].
 

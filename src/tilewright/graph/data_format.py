@@ -25,7 +25,7 @@ import types
 import typing
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar, Union
@@ -33,6 +33,7 @@ from typing import Any, TypeAlias, TypeVar, Union
 import numpy as np
 
 from tilewright.dtypes import dtype_named
+from tilewright.records import record
 
 T = TypeVar("T")
 Encoded: TypeAlias = Any
@@ -77,7 +78,7 @@ def decode(content: bytes, kind: type[T]) -> T:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Form:
     """How values of a type are written and read."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from tilewright.graph.numpy_types import number_of, rounded_once
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Extent, Graph, Operator, StateVariable, SymbolicExtent, Tensor
+from tilewright.records import record
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 SumError: TypeAlias = Callable[[Operator, int, Array, Array], Array]
@@ -97,7 +98,7 @@ def _bind_shape(tensor: Tensor, shape: tuple[int, ...], symbols: dict[str, int])
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Evaluation:
     """What all operators of an evaluation share."""
 
@@ -113,7 +114,7 @@ class _Evaluation:
         return np.dtype(self.dtype) if self.dtype is not None and np.issubdtype(known, np.floating) else known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """A part of an operator's index space: the half-open range of every axis, in the operator's order."""
 
@@ -134,7 +135,7 @@ class Box:
         return tuple(stop - start for start, stop in self.ranges.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Environment:
     """What the leaves of a scalar expression stand for."""
 

@@ -10,13 +10,14 @@ between `lowest` and `largest`; and by what it holds beside numbers. One type ho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from math import isfinite, log2
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from tilewright.records import record
 
 
 def is_short_float(dtype: Any) -> bool:
@@ -71,7 +72,7 @@ POWER = "float8_e8m0fnu"
 """Powers of two and NaN: no zero, and nothing negative."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Numbers:
     """The numbers that an element type holds."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import PositionError
+from tilewright.records import record
 
 if TYPE_CHECKING:
     from tilewright.graph.types import Access, Operator
@@ -15,7 +15,7 @@ BY_LENGTH = "reverse_sequence"
 `L - extent` if L is negative, else L: they are out of range, and tell the length."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamedLookup:
     """A read at positions that data gives, by the names that users are told."""
 

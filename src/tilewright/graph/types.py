@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import lru_cache
 from operator import is_
@@ -20,6 +20,7 @@ from tilewright.graph.expressions.extents import largest_extent as largest_exten
 from tilewright.graph.expressions.extents import planned_extent as planned_extent
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Load, Point, Scalar, State, apply, subexpressions
+from tilewright.records import record
 
 
 class AxisKind(Enum):
@@ -29,7 +30,7 @@ class AxisKind(Enum):
     REDUCTION = "reduction"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """One dimension of an operator's index space. Inside a chain, equal names are the same axis."""
 
@@ -38,7 +39,7 @@ class Axis:
     kind: AxisKind = AxisKind.PARALLEL
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """The points at which an access is real: where every constraint is >= 0. Elsewhere its value is `otherwise`.
 
@@ -53,7 +54,7 @@ class Guard:
         return frozenset().union(*(constraint.axes() for constraint in self.constraints))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """The element of `tensor` that belongs to a point: one quasi-affine expression of the axes per dimension."""
 
@@ -97,7 +98,7 @@ class Access:
         return self._is_affine
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StateVariable:
     """One carried value of a reduction: starts at `identity`, takes in `contribution` through `combine` at every point.
 
@@ -112,7 +113,7 @@ class StateVariable:
     """An associative function: add, maximum, minimum or multiply."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rescale:
     """When states change, `target` (a later state, or "result" for finished values and sums of them) is multiplied by `factor`.
 
@@ -124,7 +125,7 @@ class Rescale:
     factor: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduction:
     """How the points along the reduction axes combine, and what is written when they have.
 
@@ -154,7 +155,7 @@ PRODUCT = apply("multiply", Load(0), Load(1))
 """What a contraction sums."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operator:
     """For every point of the axes: `body` of the reads, reduced along the reduction axes, into the written tensor.
 
@@ -270,7 +271,7 @@ def element_bytes(dtype: str) -> int:
     return -(-int(bits.group()) // 8) if bits else 1
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class Tensor:
     """A named array: `shape` in elements, `dtype` by NumPy name."""
 
@@ -308,7 +309,7 @@ class Tensor:
         return np.array(self.entries).reshape(tuple(extent for extent in self.shape if isinstance(extent, int)))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class Constant:
     """The value of a tensor that does not change between calls. Equal contents are equal constants.
 
@@ -351,7 +352,7 @@ class Constant:
         return f"Constant({self.array.dtype.str}, {self.array.shape}, {values})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Graph:
     """Operators in topological order over named tensors. Constants are tensors with a value; they are not inputs."""
 
@@ -382,7 +383,7 @@ class Graph:
         return self.by_name[name]
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@record(weakref_slot=True)
 class Chain:
     """Operators in topological order with one sink, planned and fused as one; axes are named consistently across them."""
 

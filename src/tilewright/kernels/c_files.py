@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tilewright import package_files
+from tilewright.records import record
 
 SECTION = re.compile(r"^// \[(\w+)\]\n", re.MULTILINE)
 FOR_READERS = re.compile(r"^//.*\n", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CTexts:
     """The sections of the file beside a module, by their names; the file is read when the first of them is asked for.
 

@@ -45,7 +45,6 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -56,6 +55,7 @@ from tilewright.kernel_source import KernelSource
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 
 ElementTypes = tuple[str, str, str]
 """NumPy names of the element types of A, B and C."""
@@ -127,7 +127,7 @@ class OperandRole(StrEnum):
     TARGET = "target"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Along:
     """How an operand of an epilogue moves with the element of C: `rows` and `columns` say along what it does.
 
@@ -145,7 +145,7 @@ class Along:
     """Whether the epilogue takes it as a vector of whole numbers (`tw_int`), not of floats."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Epilogue:
     """What becomes of every element of C before it is stored: `name(sum, x_0, x_1, ...)`, of vectors.
 
@@ -179,7 +179,7 @@ class Epilogue:
         return tuple(name for pair in pairs for name in pair)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MicroKernel:
     """The declaration of a replaceable micro kernel; the contract suite is generated from it.
 

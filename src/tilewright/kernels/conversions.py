@@ -18,13 +18,13 @@ Source: the OCP 8-bit floating point specification 1.0, and that of microscaling
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.helpers import Helper, filled
+from tilewright.records import record
 
 TEXTS = CTexts(__file__)
 
@@ -35,7 +35,7 @@ BITS = Helper("tw_bits_16", TEXTS["halves"])
 """Micro kernels may bring it, too: the text may be repeated within a translation unit."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShortFloat:
     """How codes stand for numbers: exponents and mantissas, from the upper bits on, behind the sign."""
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tilewright.records import record
 
 DEFINED = re.compile(r"^(?:TW_INLINE|static __attribute__\(\(unused\)\)) [^(]*?(\w+)\(", re.MULTILINE)
 """A function that a text defines."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Helper:
     """A piece of C with one or several functions; helpers of the same name have the same text."""
 

@@ -12,7 +12,7 @@ whole vectors, and a last vector that is loaded and stored in part; a third one,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 from tilewright.kernel_source import KernelSource, SourceKind
@@ -27,13 +27,14 @@ from tilewright.kernels.helpers import filled
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
+from tilewright.records import record
 
 TEXTS = CTexts(__file__)
 
 LANE_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arithmetic:
     """What a product of two groups is, in C.
 
@@ -136,7 +137,7 @@ def _once(arithmetic: Arithmetic) -> str:
     return f"#ifndef {guard}\n#define {guard}\n{arithmetic.text}#endif\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GroupTile(Accumulators):
     """Statements of one shape, with a last vector in part (`is_edge`), for rows of A that are not contiguous (`is_strided`)."""
 

@@ -16,7 +16,6 @@ scales, are added up in their order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from tilewright.kernels.c_files import CTexts
@@ -24,6 +23,7 @@ from tilewright.kernels.contract import LINE_BYTES
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
+from tilewright.records import record
 
 TEXTS = CTexts(__file__)
 
@@ -39,7 +39,7 @@ REGISTERS = {16: 32}
 """Of dialects by their lanes; all others have 16."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PackedProduct:
     """Some rows by a panel of weights (numbers - zero points) * scales, in blocks of one scale a column.
 
@@ -103,7 +103,7 @@ def _arguments(kind: PackedProduct) -> str:
     return f"const unsigned char *numbers, {scales}, {rows}, {of_rows}, long blocks, float *sums"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Text:
     kind: PackedProduct
     lanes: int

@@ -6,12 +6,12 @@ declares so. It may be chosen only where what is known of both operands proves t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilewright.records import record
 
 LARGEST_SHORT = 2**15 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperandBounds:
     """What is known of the elements of an operand: of |element|, and of |x| + |y| of neighbours of one sign along the depth."""
 
@@ -19,7 +19,7 @@ class OperandBounds:
     pair: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Saturation:
     """Sums of two neighbouring products saturate beyond `limit`, and `bounded` is the operand whose neighbours are looked at.
 

@@ -8,7 +8,6 @@ How a micro tile ends, in C: operands of its epilogue, the function of every sum
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -18,6 +17,7 @@ from tilewright.kernels.contract import FLOAT32, LINE_BYTES, Along, Epilogue, Mi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.helpers import texts
+from tilewright.records import record
 
 Case = tuple[int, int, bool, str]
 """Rows, vectors, whether the last vector is in part, and the call: its arguments are those of the ABI, and `last`, the number of
@@ -92,7 +92,7 @@ def matmul_kernel(
 LANE_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileEnding:
     """Statements of a tile so many vectors wide, `last` of whose lanes count in the last vector where that is in part.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tilewright.errors import InternalError
 from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.records import record
 
 VARIANT = """\
 #ifndef TW_VARIANT
@@ -35,7 +35,7 @@ DEFINE, UNDEFINE = "#define", "#undef"
 OPENING, CLOSING = re.compile(r"#if"), re.compile(r"#endif")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """Lines that stand or fall together: a function, a type, a macro, or a conditional with all that is in it."""
 

@@ -9,8 +9,6 @@ in the order of the taps, at borders, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.leaf_binding import LeafBinding, Window
@@ -26,6 +24,7 @@ from tilewright.leaves import rowwise_reductions
 from tilewright.leaves.declaration import CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
 from tilewright.leaves.windows import LANES_WITH_MASKS, WindowSum, binding_of_windows, image_windows, rows_and_columns
 from tilewright.leaves.windows_text import IMAGES, first_window, limit_value, strides_of
+from tilewright.records import record
 
 NAME = "channel lanes"
 MOST_COLUMNS = 8
@@ -45,7 +44,7 @@ SHARE = 0.85
 of 56 x 56 35."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChannelLanes(WindowSum):
     """A weighted sum whose lanes run along `channel`."""
 
@@ -134,7 +133,7 @@ def _has_lanes(loops: VectorLoops, form: ChannelLanes) -> bool:
     return is_plain and is_known and has_types and strides == (1, 1, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class _Emitter(VectorStatements):
     form: ChannelLanes
 

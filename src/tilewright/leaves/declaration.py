@@ -7,7 +7,6 @@ programs, a leaf lowers to C.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -23,9 +22,10 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """What a leaf is asked to compute: an operator, and the element types of its reads and of what it writes.
 
@@ -76,7 +76,7 @@ class Mismatch(StrEnum):
     SLOWER = "slower"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refusal:
     """A leaf does not take an operator."""
 
@@ -84,7 +84,7 @@ class Refusal:
     reason: Mismatch
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraints:
     """What a leaf asks of the loops around it.
 
@@ -100,7 +100,7 @@ class Constraints:
     largest: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CostProblem:
     """What the cost of a leaf depends on beside its binding: data.
 
@@ -126,7 +126,7 @@ class CostProblem:
         return self.coefficients.cycles_per_vector(roots, passes) / self.lanes / self.machine.frequency_hz
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelWork:
     """What a micro kernel needs for an operator: seconds of arithmetic, and how often it is called."""
 
@@ -150,7 +150,7 @@ class CFile(Protocol):
         """Whether functions of micro kernels are linked; else all that are C of this dialect stand in the file."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Functions:
     """Functions that leaves call: what stands in their file, and what is linked with it."""
 
@@ -173,7 +173,7 @@ class Lowered(Protocol):
         literals."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """The declaration of a leaf.
 

@@ -5,7 +5,7 @@ Reads may be gathers: at positions that divide, in windows of which some lanes a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.arrays import Count, Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
@@ -29,6 +29,7 @@ from tilewright.leaves.elementwise_lookups import (
     row_lines,
     row_place,
 )
+from tilewright.records import record
 
 NAME = "elementwise maps"
 MOST_LANES = 16
@@ -78,7 +79,7 @@ def lower(loops: VectorLoops, _: LeafBinding) -> MapLoops:
     return MapLoops(loops)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MapLoops(VectorStatements):
     """All loops of an elementwise operator."""
 

@@ -13,7 +13,6 @@ loaded by itself, and they are put together in other registers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tilewright.arrays import Count, Pieces, Quantity, maximum, minimum, pieces
@@ -23,6 +22,7 @@ from tilewright.graph.types import Access
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.leaves.declaration import CostProblem, KernelWork
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
@@ -32,7 +32,7 @@ GATHER_CYCLES = 2.0
 0.19."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """The extent of an axis, or of several together, and the blocks that it is cut into."""
 
@@ -56,7 +56,7 @@ POINT = Cut(1, 1)
 """An axis that a contraction lacks."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Extents:
     """All that the work of a micro kernel on a contraction follows from, besides the kernel."""
 

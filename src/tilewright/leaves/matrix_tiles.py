@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.statements import MatrixTiles
 from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
@@ -15,6 +13,7 @@ from tilewright.leaves.declaration import Constraints, Leaf, Mismatch, Problem, 
 from tilewright.leaves.matrix_tile_functions import tile_functions
 from tilewright.leaves.matrix_tile_loops import tile_loop_helpers, tiles_call, tiles_weights
 from tilewright.leaves.matrix_tile_work import kernel_work
+from tilewright.records import record
 
 
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
@@ -80,7 +79,7 @@ def constraints(binding: LeafBinding) -> Constraints:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileCall:
     """The call of the function that computes a block tile by tile."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.leaf_binding import LeafBinding
@@ -28,6 +27,7 @@ from tilewright.leaves.packed_sums_form import (
     rows_together,
     seconds,
 )
+from tilewright.records import record
 
 
 def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered:
@@ -95,7 +95,7 @@ def _kinds(loops: VectorLoops, form: PackedSum) -> list[PackedProduct]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class _Emitter(VectorStatements):
     form: PackedSum
 

@@ -6,7 +6,6 @@ block's scales once: scales do not change within a block, and sums may be taken 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from tilewright.graph.expressions.scalar import Literal, Load, Scalar
 from tilewright.graph.types import SUM, AxisKind, Operator
 from tilewright.kernels.packed_products import WORD_BYTES
 from tilewright.leaves.declaration import Constraints, CostProblem, Mismatch, Problem, Refusal
+from tilewright.records import record
 
 NAME = "packed sums"
 MOST_ROWS = 4
@@ -27,7 +27,7 @@ CYCLES = {False: (1.2, 0.55), True: (0.15, 0.3)}
 """Cycles in which a vector of packed numbers is unpacked, and in which it is multiplied by a row, of floats and of integers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedSum:
     """Which axes a packed sum has, and what its reads are (`graph/builders/nbits_matmul.py`).
 

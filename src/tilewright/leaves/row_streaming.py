@@ -16,7 +16,6 @@ mostly. The last of an odd number is computed in both halves, and stored from th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, maximum, minimum
 from tilewright.block.leaf_binding import LeafBinding, Window
@@ -35,6 +34,7 @@ from tilewright.leaves import rowwise_reductions
 from tilewright.leaves.declaration import Leaf, Lowered
 from tilewright.leaves.row_streaming_form import NAME, ROWS_AHEAD, RowStreaming, form_of, match, seconds
 from tilewright.leaves.windows_text import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
+from tilewright.records import record
 
 COLUMN, NEXT, STEP = map(local, ("column", "next", "step"))
 MOST_BLOCKS = 4
@@ -105,7 +105,7 @@ def _streams(loops: VectorLoops, form: RowStreaming) -> bool:
     return in_lanes and is_known and is_float and is_affine and strides_of(loops)[form.columns.output] == form.columns.stride
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Columns:
     """A block of columns: where it begins, how many vectors it has, and how many columns are left from its beginning on."""
 
@@ -116,7 +116,7 @@ class _Columns:
     """Whether everything that its vectors load is inside of the image, rows apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Taps:
     """A row of the image, and the rows of sums that take it in: (how old they are, the row of the window)."""
 
@@ -125,7 +125,7 @@ class _Taps:
     sums: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class _Emitter(WeightsOfWindows):
     vectors: int
     """Side by side: their sums are in registers."""

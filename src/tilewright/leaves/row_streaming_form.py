@@ -7,13 +7,12 @@ until their last row has passed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.arrays import Quantity, either, product
 from tilewright.block.leaf_binding import LeafBinding, Window
 from tilewright.graph.types import Operator
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.windows import LANES_WITH_MASKS, WindowSum, binding_of_windows, image_windows, rows_and_columns
+from tilewright.records import record
 
 NAME = "row streaming"
 MOST_STRIDE = 2
@@ -36,7 +35,7 @@ ROWS_AHEAD = 12
 ms with 4, 8, 12, 16, 24: that 5x5 5.8, 5.5, 5.3, 5.3, 5.6; depthwise 3x3, 32 of 480 x 480 5.3, 4.8, 4.4, 4.0, 4.1."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowStreaming(WindowSum):
     """A sum whose windows are parts of one row where there are no windows along rows."""
 

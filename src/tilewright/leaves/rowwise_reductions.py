@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.memory import View
@@ -33,6 +33,7 @@ from tilewright.leaves.rowwise_reductions_form import (
     row_values,
     seconds,
 )
+from tilewright.records import record
 
 ROUNDED = ("add", "multiply")
 """Combinations whose results are rounded, so that their order shows."""
@@ -43,7 +44,7 @@ def lower(loops: VectorLoops, binding: LeafBinding) -> RowLoops:
     return RowLoops(loops, form=form_of(binding, loops.reduction))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RowLoops(VectorStatements):
     """The passes over one row, over TW_ROWS rows together, or over the rows of one vector."""
 

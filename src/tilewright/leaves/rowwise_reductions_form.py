@@ -4,7 +4,6 @@ that survives without care; and their cost."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
@@ -13,13 +12,14 @@ from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
+from tilewright.records import record
 
 NAME = "row-wise reductions"
 LARGEST, LOSES_NAN = "largest", "loses NaN"
 """What a number of a binding says of the state that it counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowwiseReduction:
     """Which states are the largest of all points, and which may lose a NaN that a later one keeps."""
 

@@ -8,7 +8,7 @@ lanes along the write.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from tilewright.arrays import Count, Quantity, either, product
@@ -28,6 +28,7 @@ from tilewright.kernels.helpers import Helper
 from tilewright.leaves import elementwise_maps
 from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
 from tilewright.leaves.elementwise_maps import pass_seconds, points, strided_seconds
+from tilewright.records import record
 
 NAME = "transposed maps"
 COLUMNS, ROWS = "columns", "rows"
@@ -153,7 +154,7 @@ def _loading(dtype: str) -> Helper:
     return Helper(f"tw_load_transposed{suffix(dtype)}", text, tuple(reading((dtype,))))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Tiles(VectorStatements):
     """The statements of tiles; `of` is the axis of their rows."""
 

@@ -6,7 +6,7 @@ own sum, and takes its products in the order of the taps: rows first, columns in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from tilewright.block.leaf_binding import LeafBinding, Window
@@ -14,12 +14,13 @@ from tilewright.graph.expressions.index import Index, of_extent
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.graph.types import WEIGHTED_SUM, AxisKind, Operator
 from tilewright.leaves.declaration import Mismatch
+from tilewright.records import record
 
 LANES_WITH_MASKS = 16
 """Vectors of so many have registers of their own for masks, so that borders cost next to nothing, and 32 for sums."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowSum:
     """A weighted sum over windows along columns, and along rows if there are any; `otherwise` is read outside of the image."""
 

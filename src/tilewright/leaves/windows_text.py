@@ -5,8 +5,6 @@ Weights are spread at every row, or before the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.memory import View
 from tilewright.block.statements import VectorLoops
@@ -17,6 +15,7 @@ from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.graph.expressions.index import Index
 from tilewright.kernels.element_access import suffix
 from tilewright.leaves.row_streaming_form import RowStreaming
+from tilewright.records import record
 
 IMAGES = frozenset(("float32", "int8", "uint8"))
 """Element types of images: bytes become floats where they are loaded."""
@@ -49,7 +48,7 @@ def limit_value(limit: int | Index) -> IntegerExpression:
     return sum(Variable(VariableKind.EXTENT, extent.name) for extent in limit.extents()) + limit.constant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class WeightsOfWindows(VectorStatements):
     """Statements of row streaming, with its weights."""
 

@@ -27,6 +27,7 @@ from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import Limit
 from tilewright.plan.types import Plan
+from tilewright.records import record
 
 
 def whole_range(size: IntegerExpression, most: int | None = None) -> Range:
@@ -34,7 +35,7 @@ def whole_range(size: IntegerExpression, most: int | None = None) -> Range:
     return Range(0, size, size, frozenset((size,)) if isinstance(size, int) else None, most)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IterationDomain:
     """The points along an axis that masks let through, of the current block of rows."""
 
@@ -44,7 +45,7 @@ class IterationDomain:
     """What the data adds to limits, as far as it is the same for the whole block."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """Where the walk stands: the current range of every axis, and the range that every enclosing loop gives to its axis."""
 
@@ -100,7 +101,7 @@ class Scope:
         return whole.blocks(tile, *self.variables(axis))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed:
     """A packed operand of a contraction: rows one after the other, or panels of `width` columns.
 

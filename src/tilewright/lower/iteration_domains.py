@@ -16,7 +16,7 @@ keys, one is always left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import lcm
 
@@ -30,6 +30,7 @@ from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.types import Access, Guard, Operator, largest_extent
 from tilewright.lower.context import IterationDomain, Lowering, Scope
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, Mask, key_mask_of, key_step, loops_around_mask
+from tilewright.records import record
 
 MOST_PIECES = 128
 FEW_PLACES = 8
@@ -39,7 +40,7 @@ Bounds = Mapping[str, tuple[int, int]]
 """The points along every axis: from the first to before the second."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """A part of an operator's points, where some guards are decided."""
 

@@ -6,7 +6,7 @@ Structure of a chain's code: equal for chains whose functions are the same but f
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from math import prod
 from typing import TypeAlias
@@ -27,12 +27,13 @@ from tilewright.plan.binding import numbered_plan
 from tilewright.plan.chains import names_of
 from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.records import record
 
 Structure: TypeAlias = tuple[int, int]
 """The number of a kind of chains, and that of the region in its chain."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockProgram:
     """The block program of a model: the regions of all chains, in order, and the arguments of a call."""
 

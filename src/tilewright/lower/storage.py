@@ -7,7 +7,6 @@ sum have no states.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, quotient, round_up
@@ -19,9 +18,10 @@ from tilewright.plan.layout import Layout, spread_padding
 from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import Loop
 from tilewright.plan.types import Plan
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored:
     """A tensor in memory: the stride of every dimension in elements, and the position at which the buffer starts.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum
@@ -15,9 +15,10 @@ from tilewright.lower.storage import elements_of, extent_value, partial_buffers
 from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.plan.whole_model.arena import Interval, most_alive, overwritable, placed, slots
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Allocation:
     """A buffer in the workspace, and the first and the last chain that need it.
 
@@ -30,7 +31,7 @@ class Allocation:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Workspace:
     """(name, offset in words) of everything, the words that all take, and the most that one chain needs of them.
 

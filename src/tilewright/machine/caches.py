@@ -8,13 +8,15 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+
+from tilewright.records import record
 
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cache:
     """One data or unified cache. `cpus` are the logical CPUs behind it; `associativity` is 0 where it is not told."""
 
@@ -25,7 +27,7 @@ class Cache:
     cpus: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fingerprint:
     """Everything that makes two CPUs differ in speed as far as a virtual machine lets it be seen; no clock, no name.
 

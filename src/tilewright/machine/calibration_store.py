@@ -14,19 +14,20 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from tilewright.machine.caches import Fingerprint
 from tilewright.machine.description import Description, MemoryLevel, Source
+from tilewright.records import record
 
 SCHEMA = 1
 RATES = ("peak_flops_per_s", "bandwidth_bytes_per_s")
 LOG = logging.getLogger("tilewright.calibration")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Calibration:
     """What was measured on one core, and the cost of an empty parallel region over `cores` cores."""
 

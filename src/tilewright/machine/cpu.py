@@ -10,9 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from tilewright.machine import isa
+from tilewright.records import record
 
 POWER_FEATURES = {
     8: frozenset({"altivec", "vsx", "arch_2_07"}),
@@ -22,7 +22,7 @@ POWER_FEATURES = {
 """By generation: /proc/cpuinfo of ppc64le has no feature line. The names are those of HWCAP."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CpuInfo:
     """What identifies a CPU. `frequency_hz` is None where the kernel does not say."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.machine import isa
+from tilewright.records import record
 
 CPU = "cpu"
 """The device of every machine that does not name another one."""
@@ -33,7 +33,7 @@ class Filling(Enum):
     """Generated code places blocks, byte for byte: they may fill the level, and nothing else displaces them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryLevel:
     """One level of the memory hierarchy, nearest first; the last one is main memory with `size_bytes` of 0 (unbounded)."""
 
@@ -78,7 +78,7 @@ def usable_share(filling: Filling, is_nearest: bool) -> float:
     return NEAREST_SHARE if is_nearest else FARTHER_SHARE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Description:
     """The figures of a machine that decide a plan. All rates are those of one core."""
 

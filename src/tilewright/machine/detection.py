@@ -12,7 +12,7 @@ import math
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tilewright.machine import caches, calibration_store, cpu, fit_files, isa
@@ -22,6 +22,7 @@ from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpu import CpuInfo
 from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
 from tilewright.machine.features import permitted
+from tilewright.records import record
 from tilewright.settings import Settings, current
 
 DEFAULT_FREQUENCY_HZ = 2.5e9
@@ -39,7 +40,7 @@ MEMORY_BANDWIDTH_BYTES_PER_S = 12e9
 PARALLEL_REGION_S = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Detected:
     """The machine with default rates, and the key under which its measured ones are stored."""
 

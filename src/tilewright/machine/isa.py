@@ -5,7 +5,7 @@ The levels are those of the x86-64 psABI (section "Micro-Architecture Levels"), 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilewright.records import record
 
 
 def _names(text: str) -> frozenset[str]:
@@ -33,7 +33,7 @@ NOTABLE = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "
 """The features that reports show, in this order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VectorUnit:
     """The vector registers, and the full-width multiply-adds started per cycle."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from tilewright.machine import detection
 from tilewright.machine.description import Description
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine(Description):
     """A machine as the planner sees it. All rates are those of one core."""
 

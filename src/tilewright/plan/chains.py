@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial, wraps
 from typing import Annotated, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
@@ -19,6 +19,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.records import record
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -28,7 +29,7 @@ OperatorName: TypeAlias = Annotated[str, "operators"]
 """A name, by the field of `Names` that has others for it, or "": annotations that `binding.py` reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainAnalysis:
     """Results of one chain, by function and arguments. Nobody may change a result, and none may refer to the chain itself."""
 
@@ -258,7 +259,7 @@ def _rename_scalar(scalar: Scalar, new: Mapping[str, str]) -> Scalar:
     return rewrite(scalar, lambda node: AxisValue(new[node.axis]) if isinstance(node, AxisValue) else None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Names:
     """Names of axes, tensors and operators, by other names for the same: by canonical numbers, as a rule."""
 

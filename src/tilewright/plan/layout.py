@@ -6,14 +6,14 @@ Rows are padded so that columns and blocks of rows spread over the sets of a cac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from math import prod
 
 from tilewright.graph.expressions.index import Index, constant, floordiv, mod
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Digit:
     """A part of an index that has a place of its own in memory: `index // divisor % extent` of a dimension."""
 
@@ -24,7 +24,7 @@ class Digit:
     is_slowest: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """The order of an array's dimensions, slowest first, and the blocks that they are cut into, which lie inside.
 

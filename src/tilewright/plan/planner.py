@@ -7,7 +7,7 @@ An operator that vectors cannot compute leaves at the start, with a scalar loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from tilewright.coefficients import Coefficients, coefficients_for
@@ -45,6 +45,7 @@ from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_i
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
 from tilewright.plan.types import Floor, Plan, Price, Rejected
+from tilewright.records import record
 
 MOST_CHAINS = 512
 """Canonical chains whose schedules a process remembers: 20 to 25 kB each (tracemalloc, before and after these were forgotten, of
@@ -54,7 +55,7 @@ Split: TypeAlias = tuple[SplitReduction, PrefetchChoice, Price]
 """A reduction that is split, with the prefetches of its parts, and the price of the chain."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class PricedChain:
     """A canonical chain with its schedule and price: what partitions compare. Its plan is made for those that win."""
 
@@ -77,7 +78,7 @@ class PricedChain:
         return with_leaves(replace(self.searched.plan(self.floor, unfused), chain=self.chain, taken_over=taken_over))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Searched:
     """The best schedule found for a chain, with its reduction split where that pays, and what it was chosen from."""
 

@@ -6,7 +6,6 @@ chain, `report/reasons.py` makes sentences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.expressions.conditions import Constraint
 from tilewright.plan.chains import AxisName, OperatorName, TensorName
 from tilewright.plan.schedule import Storage
+from tilewright.records import record
 
 Tiles: TypeAlias = tuple[tuple[AxisName, int], ...]
 """Axes with the tiles of their loops, outermost first."""
@@ -22,19 +22,19 @@ Tiles: TypeAlias = tuple[tuple[AxisName, int], ...]
 # What lost
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EveryOperatorAlone:
     """A chain of its own for each operator, with intermediates in memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OnePart:
     """A reduction along an axis that is not split."""
 
     axis: AxisName
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loops:
     """Loops of a schedule: those of all operators, of partially fused groups, and of each operator."""
 
@@ -47,7 +47,7 @@ class Loops:
     """Operators with the axes of their loops."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherLoops:
     """A schedule of other loops."""
 
@@ -56,7 +56,7 @@ class OtherLoops:
     loops: Loops
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherKernel:
     """Another micro kernel for an operator."""
 
@@ -64,7 +64,7 @@ class OtherKernel:
     operator: OperatorName
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherAlgorithm:
     """Another way to compute an operator."""
 
@@ -108,7 +108,7 @@ class Defeat(Enum):
     LITTLE_GAIN_BY_PREFETCHES = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LossReason:
     """Why an alternative lost."""
 
@@ -147,7 +147,7 @@ class Barrier(Enum):
     """The operators before it are as many as are planned together."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CannotFuse:
     """A barrier between two operators."""
 
@@ -157,21 +157,21 @@ class CannotFuse:
     dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotExecutable:
     """Operators as one chain, whose best schedule cannot be executed."""
 
     operators: tuple[OperatorName, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NoMicroKernel:
     """A contraction that none of the micro kernels can compute."""
 
     operator: OperatorName
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SeparateFaster:
     """Separate plans that take less time on one thread."""
 
@@ -179,7 +179,7 @@ class SeparateFaster:
     """Whether they take less than the fused chain at least costs: then it was not planned."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FewerBlocks:
     """A fused chain with fewer blocks, which takes longer on all cores."""
 
@@ -204,7 +204,7 @@ class Unplannable(PlanningError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WholeGroup:
     """What all operators of a group cost as one chain, and in the parts that they were cut into instead."""
 
@@ -214,7 +214,7 @@ class WholeGroup:
     parts_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TakenOver:
     """Where the loops of a plan come from that was not searched."""
 
@@ -229,7 +229,7 @@ class TakenOver:
 # What terms of a price say of themselves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BeyondShare:
     """Bytes that do not fit the usable share of a memory level."""
 
@@ -237,14 +237,14 @@ class BeyondShare:
     level: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CombinedParts:
     """Partial results that a second parallel region combines."""
 
     parts: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParallelBlocks:
     """How the blocks of a parallel region divide among cores, and what the region costs."""
 
@@ -255,7 +255,7 @@ class ParallelBlocks:
     region_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnreadLines:
     """Cache lines of the output that are stored without being read."""
 
@@ -266,7 +266,7 @@ PriceNote: TypeAlias = BeyondShare | CombinedParts | ParallelBlocks | UnreadLine
 # What masks leave out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeyLimit:
     """What holds where a mask lets a row see a key."""
 
@@ -278,7 +278,7 @@ class KeyLimit:
 # How rows meet loops
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CutRows:
     """How a row-wise reduction meets loops that cut its rows."""
 

@@ -11,7 +11,7 @@ contains the movement of every executable permutation of one nest, and generalis
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import groupby
 from typing import TypeAlias
@@ -19,6 +19,7 @@ from typing import TypeAlias
 from tilewright.graph.types import Chain, SymbolicExtent, planned_extent
 from tilewright.plan.chains import AxisName, OperatorName, TensorName, derived_once, equal_axes
 from tilewright.plan.layout import Layout
+from tilewright.records import record
 
 
 class Trip(Enum):
@@ -28,7 +29,7 @@ class Trip(Enum):
     LAST = "last"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class When:
     """The condition that the current block of `axis` is the first or the last."""
 
@@ -36,7 +37,7 @@ class When:
     trip: Trip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compute:
     """Run an operator on the current box, if all conditions hold."""
 
@@ -44,7 +45,7 @@ class Compute:
     when: tuple[When, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pack:
     """Copy what read number `read` of `operator` needs in the current box into a packed buffer.
 
@@ -57,7 +58,7 @@ class Pack:
     layout: Layout
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """Blocks of `tile` along `axis`, in increasing order."""
 
@@ -69,7 +70,7 @@ class Loop:
 Node: TypeAlias = Loop | Compute | Pack
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FusedGroup:
     """Consecutive operators, by name, that share loops over some axes inside the loops that all operators share."""
 
@@ -92,7 +93,7 @@ class Storage(Enum):
     LINE_BUFFER = "line buffer"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule:
     """A tree of loops, with the storage decision of every intermediate tensor by name.
 

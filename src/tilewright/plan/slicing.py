@@ -28,11 +28,12 @@ in between (the paper leaves them out, as both orders have them alike; they do d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from tilewright.errors import PlanningError
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 
 
 class Stationary(StrEnum):
@@ -42,7 +43,7 @@ class Stationary(StrEnum):
     WEIGHT = "weight-stationary"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvolutionSizes:
     """A convolution of one group and one image, in elements: all outputs of a filter, filters, channels, taps of a window."""
 
@@ -53,7 +54,7 @@ class ConvolutionSizes:
     element_bytes: int = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlicingMachine:
     """What the analysis knows of a machine. Triples are of L1, L2, L3 (capacities) and of L2, L3 and what is behind (cycles)."""
 
@@ -87,7 +88,7 @@ class SlicingMachine:
         return cls((sizes[0], sizes[1], sizes[2]), (cycles[0], cycles[1], cycles[2]), tile_windows, tile_filters, line)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tiles:
     """The tiles of an operand: how many, and the bytes of one with the channels of a set."""
 
@@ -100,7 +101,7 @@ class Tiles:
         return self.count * self.size_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slicing:
     """Tile sets of one order of the loops, and the figures of Equations 1 to 14. Tiles are counted, accesses are lines."""
 

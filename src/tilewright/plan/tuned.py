@@ -6,7 +6,7 @@ A choice is in the numbers of the canonical chain, so that it serves every chain
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.block.execution import Execution
 from tilewright.graph import data_format
@@ -15,9 +15,10 @@ from tilewright.plan.binding import bound_plan, numbered_plan
 from tilewright.plan.chains import canonical_form, names_of
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.types import KeyBlocks, OperatorPlan, Plan, Price, Tuned
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TunedChoice:
     """The decisions of a plan, in canonical names, and the measurement that they won."""
 

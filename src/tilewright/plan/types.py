@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from tilewright.block.execution import Execution, KernelCalls
@@ -14,9 +14,10 @@ from tilewright.plan.chains import AxisName, OperatorName, TensorName
 from tilewright.plan.layout import Layout
 from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, TakenOver, Tiles, WholeGroup
 from tilewright.plan.schedule import Schedule
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperatorPlan:
     """How one operator is computed."""
 
@@ -41,7 +42,7 @@ class OperatorPlan:
         return self.leaf.tile.roles if self.leaf is not None and self.leaf.tile is not None else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LevelPlan:
     """The blocking that serves one memory level: loop order (outermost first), tile per axis, what it occupies."""
 
@@ -52,7 +53,7 @@ class LevelPlan:
     capacity_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Movement:
     """Bytes of one tensor that cross into a level from the one behind it (write-backs included), for the whole chain."""
 
@@ -89,7 +90,7 @@ class TermKind(StrEnum):
 _OVERLAPPING = (TermKind.ARITHMETIC, TermKind.FUNCTIONS, TermKind.ARITHMETIC_AND_FUNCTIONS, TermKind.TRAFFIC)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PriceTerm:
     """A part of a price: of an operator, or of the whole chain. Of an operator's overlapping terms only the largest counts."""
 
@@ -111,7 +112,7 @@ class PriceTerm:
         return f"{self.operator}: {text}" if self.operator else text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Price:
     """Predicted time of one call on one thread, term by term, and what several threads need to divide it."""
 
@@ -142,7 +143,7 @@ class Price:
         return call + (self.seconds - call) * -(-self.blocks // threads) / self.blocks + self.region_s
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeyBlocks:
     """What masks make of the pairs of a row and a key, by blocks of rows: shares that are left out, masked, and as without."""
 
@@ -159,7 +160,7 @@ class KeyBlocks:
     """Whether no data of a call leaves out more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Floor:
     """What no schedule can beat: flops over peak and compulsory bytes over memory bandwidth, one thread."""
 
@@ -174,7 +175,7 @@ class Floor:
         return max(self.compute_s, self.memory_s)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rejected:
     """An alternative that lost: what it was, its figure, the winner's figure, in `unit`, and why that decided."""
 
@@ -185,7 +186,7 @@ class Rejected:
     reason: LossReason
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tuned:
     """Why a plan is not the planner's choice: it was measured to be faster, in pairs."""
 
@@ -197,7 +198,7 @@ class Tuned:
     """Plans that were measured."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """How one chain is computed on one machine, and why."""
 
@@ -249,7 +250,7 @@ class Plan:
         return next(plan for plan in self.operators if plan.operator == name)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """An edge between two chains that was not fused: the tensor, both prices, and the reason."""
 
@@ -265,7 +266,7 @@ class Cut:
     """The tensor between two other chains of which the figures are, if the cut was taken over from them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MergedArgument:
     """An input or output of which several dimensions are one in a plan: no operator tells them apart."""
 
@@ -283,7 +284,7 @@ class MergedArgument:
         return tuple(dim for dim in range(len(self.declared.shape)) if dim not in self.joined)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ImageLayouts:
     """The images between operators, in the order in which they are made: the names of those with their channels last, and of
     those that lie as they are written.
@@ -293,7 +294,7 @@ class ImageLayouts:
     as_written: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelPlan:
     """A graph cut into chains, in execution order; tensors between chains live in the workspace of a call."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.graph.licences import Licence
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """One way to compute what a plan names."""
 

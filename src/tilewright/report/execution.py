@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -17,6 +16,7 @@ from tilewright.plan.decisions.micro_kernel import operand_bounds
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import Plan
+from tilewright.records import record
 from tilewright.report import units
 
 MOST_VECTORS = 1 << 20
@@ -29,7 +29,7 @@ _WRAPPING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Detail:
     """What holds for some operators or tensors of a chain; for the chain if there are none."""
 
@@ -40,7 +40,7 @@ class Detail:
         return f"{', '.join(self.subjects)}: {self.text}" if self.subjects else self.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Border:
     """Padding without a padded copy: the vectors of a guarded read along the innermost dimension of the result."""
 

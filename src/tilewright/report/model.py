@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 
 from tilewright.graph.short_names import short_name
 from tilewright.lower.workspace import arena_bytes
@@ -12,6 +11,7 @@ from tilewright.plan.binding import bound
 from tilewright.plan.chains import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan, Rejected
+from tilewright.records import record
 from tilewright.report import units
 from tilewright.report.execution import execution_details
 from tilewright.report.layout import beside, columns, section, wrapped
@@ -26,7 +26,7 @@ MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """Chains of one structure; `name` is that of the first."""
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tilewright.graph.expressions.scalar_functions import AS_STORED
 from tilewright.graph.types import Operator, SymbolicExtent, planned_extent
 from tilewright.plan.reasons import Barrier, CannotFuse, FewerBlocks
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price, PriceTerm, TermKind
+from tilewright.records import record
 from tilewright.report import units
 from tilewright.report.layout import clip
 from tilewright.report.notation import packed_tensor
@@ -26,7 +26,7 @@ LEAST_SHARE = 0.01
 NAMES_WIDTH = 28
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """What the user could change, and the seconds that it saves at most; None where the plan has no figure."""
 

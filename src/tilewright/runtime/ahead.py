@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.interpreter_settings import short_turns
 from tilewright.kernel_source import KernelSource
 from tilewright.machine.cores import usable_cores
+from tilewright.records import record
 from tilewright.runtime import native, workers
 from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.compilation.build import MOST_JOINED
@@ -23,7 +24,7 @@ from tilewright.runtime.store import cache as kernel_cache
 from tilewright.runtime.store.cache import KernelCache
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ahead:
     """Work of other cores: whoever plans has one."""
 

@@ -30,6 +30,7 @@ from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
+from tilewright.records import record
 from tilewright.runtime.store import cache as kernel_cache
 from tilewright.runtime.store.cache import KernelCache
 from tilewright.runtime.store.directories import TUNING_DATABASE
@@ -45,7 +46,7 @@ def ignored() -> AbstractContextManager[None]:
     return switched_on(_ignored)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanningStore:
     """Results of planning for a machine, by the text of their question."""
 

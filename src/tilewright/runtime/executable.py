@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.dtypes import dtype_named
 from tilewright.entry_point import EntryPoint, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
+from tilewright.records import record
 from tilewright.runtime import loader, native
 from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array
@@ -48,7 +49,7 @@ class Origin(Protocol):
         """The file of the library."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Executable:
     """A loaded entry point. Calls are safe from several Python threads at once; the GIL is released meanwhile.
 
@@ -180,7 +181,7 @@ class Executable:
                 np.copyto(arrays[number], used[number].view(dtype_named(slots[number].dtype)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiled:
     """The library of an artifact, in the cache or elsewhere."""
 
@@ -220,7 +221,7 @@ def load(
     return _prepared(artifact, path, library, threads, constants)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Built:
     """A compiled entry point and its packed constants, to be saved: this CPU may lack what its code needs."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 from tilewright.runtime import native, pool
 from tilewright.runtime.compilation import libraries
 from tilewright.runtime.native import building
@@ -31,7 +31,7 @@ EXPORTED = ("read_bytes", "flush_bytes", "run_regions")
 """What the library always has; peaks depend on the machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measurer:
     """Measures with a compiled library; a test may put something else in its place."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tilewright.records import record
 from tilewright.runtime.arrays import Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed:
     """The packed constants of a kernel, as bytes, and the table of their addresses that calls are given."""
 

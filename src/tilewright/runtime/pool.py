@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-from dataclasses import dataclass
 
+from tilewright.records import record
 from tilewright.runtime import memory, native
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryStats:
     """Bytes that a pool holds as scratch and workspace (used or idle): now, and at most since the last reset."""
 
@@ -19,7 +19,7 @@ class MemoryStats:
     """Of the constants that a kernel has packed, as long as it lives."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pool:
     """`threads` threads, the calling one included. They start when first needed, in a forked child again."""
 

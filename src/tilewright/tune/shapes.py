@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from tilewright.records import record
 
 Shape: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainShape:
     """(batch, m, k) x (batch, k, l), then (batch, m, l) x (batch, l, n); all extents in elements."""
 
@@ -63,7 +64,7 @@ def chain_shape(name: str) -> ChainShape:
     return {shape.name: shape for shape in TABLE_IV}[name]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvChainShape:
     """Two square convolutions of one image, padded by half a window; all extents in elements."""
 

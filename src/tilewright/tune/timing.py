@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import median
 
+from tilewright.records import record
 from tilewright.runtime.measurement import elapsed_s
 
 TURN_S = 2e-3
@@ -41,7 +41,7 @@ def seconds_per_call(call: Callable[[], object], turn_s: float = TURN_S) -> floa
     return total_s / calls
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """The fastest of some candidates, by number; its time over the reference's, and the share of pairs that it won."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from tilewright.frontend.tracing.recorder import INTEGERS
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Graph
+from tilewright.records import record
 from tilewright.runtime.arrays import as_array, is_torch_tensor
 
 STATIC_TYPES = (bool, str, Enum, type, type(None), np.dtype)
@@ -80,7 +81,7 @@ class FlatCall(NamedTuple):
             raise
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """What calls with as many positional arguments and the same keywords have in common. All tuples run over the arguments."""
 
@@ -125,7 +126,7 @@ class Binder:
         return self._forms.setdefault((count, names), form)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class TracedCall:
     """The graph of a call, and what its outputs are put into."""
 
@@ -134,7 +135,7 @@ class TracedCall:
     result: Structure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Called:
     """How a kernel is called: as the function of this name, whose arguments and results have these structures."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,18 +13,19 @@ from tilewright.api.ranges import SavedTable
 from tilewright.backends.saving import SavedKernel
 from tilewright.dtypes import dtype_named
 from tilewright.errors import TilewrightError
+from tilewright.records import record
 
 KINDS: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedTuple:
     """A static tuple."""
 
     items: tuple[SavedValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedType:
     """A static element type, by NumPy's name."""
 
@@ -36,19 +36,19 @@ SavedValue: TypeAlias = bool | int | float | str | SavedTuple | SavedType | None
 """A static value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedLeaf:
     """The place of an array."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedStatic:
     """A value that is part of a structure."""
 
     value: SavedValue
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedNode:
     """A container of one of `KINDS`."""
 
@@ -60,7 +60,7 @@ class SavedNode:
 SavedStructure: TypeAlias = SavedLeaf | SavedStatic | SavedNode
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedParameter:
     """A parameter of a function."""
 
@@ -71,7 +71,7 @@ class SavedParameter:
     """Which was part of the function when it was traced."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedBinder:
     """How a function takes its arguments."""
 
@@ -97,7 +97,7 @@ class SavedBinder:
         return Binder(inspect.Signature(parameters), self.static_names)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedCall:
     """A kernel, and how it is called."""
 
@@ -116,7 +116,7 @@ class SavedCall:
         return Called(self.name, self.binder.binder(), call, structure(self.result))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedSignatures:
     """The kernels of one structure of arguments, with the ranks and types of the arrays in it."""
 
@@ -125,7 +125,7 @@ class SavedSignatures:
     table: SavedTable
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedFunction:
     """A jitted function: its kernels, and which calls they are for."""
 

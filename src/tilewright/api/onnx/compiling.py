@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tilewright.api.onnx.session import InferenceSession
 from tilewright.api.onnx.steps import RemainingSubgraph
 from tilewright.errors import TilewrightError
 from tilewright.machine.features import usable_features
+from tilewright.records import record
 from tilewright.runtime.packages.layout import Content
 from tilewright.runtime.packages.writing import PackageWriter
 
@@ -21,7 +21,7 @@ LARGEST_EXTENT = 4096
 """Of dimensions that nobody gave: kernels for all values up to it are made."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompiledTarget:
     """What a package has for a machine."""
 
@@ -32,7 +32,7 @@ class CompiledTarget:
     """Of one call on one thread, for the shapes that were asked about."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compilation:
     """A model, and what is compiled of it."""
 

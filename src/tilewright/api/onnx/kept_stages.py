@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,14 @@ from tilewright.frontend.onnx.stage_types import Given, Stage
 from tilewright.graph import data_format
 from tilewright.graph.data_format import ARRAY_TYPES, Unreadable
 from tilewright.graph.types import Constant, Extent, Graph
+from tilewright.records import record
 from tilewright.runtime import artifacts
 
 MOST_KEPT_BYTES = 4 << 20
 """Of constants that lie in no file of the model: a stage with more is imported again."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """Where the elements of a constant lie, row-major."""
 
@@ -39,7 +39,7 @@ class Place:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptStage:
     """A stage that is a graph and nothing else. The graph is known by what calls and recipes of constants ask of it."""
 
@@ -66,7 +66,7 @@ class KeptStage:
         return Stage(graph, self.inputs, self.outputs, self.same, self.known, (), (), self.given, *names)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptRefusal:
     """An `Undecided` question about the extents of a stage: who asks with other ones finds a stage."""
 
@@ -84,14 +84,14 @@ class KeptRefusal:
         return problem.with_cuts(self.cuts).with_equal(self.equal).with_numbers(self.numbers)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptAnswer:
     """What is on disk for a question."""
 
     answer: KeptStage | KeptRefusal
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptModel:
     """The stages of a model with this content, where `key` tells its bytes and which nodes of it are meant."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,11 +21,12 @@ from tilewright.frontend.onnx.description import Description, Model
 from tilewright.frontend.onnx.files import Content, opened
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.graph import data_format
+from tilewright.records import record
 from tilewright.runtime import artifacts
 from tilewright.runtime.constants import PIECE_BYTES, held, release_pages
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptDescription:
     """What is on disk of a model."""
 

@@ -22,6 +22,7 @@ from tilewright.frontend.onnx.stage_types import Stage
 from tilewright.graph.types import Graph
 from tilewright.plan.repriced import at_extents
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.records import record
 from tilewright.report import explain, units
 from tilewright.report.layout import columns
 
@@ -29,7 +30,7 @@ SUSPICIOUS = 1.5
 """How many times its predicted time a chain may take before the model's error is pointed at."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainTime:
     """One chain, or one operator that ran as NumPy: seconds; what planning predicted and no schedule can beat, on one thread."""
 
@@ -49,7 +50,7 @@ class ChainTime:
     """Whether an operand of one of them is a constant."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """One call of a session: `str()` is a table of its chains."""
 

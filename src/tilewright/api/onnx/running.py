@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any, Protocol
@@ -15,9 +14,10 @@ from tilewright.api.onnx.values import NO_VALUES, Values, as_value
 from tilewright.errors import InvalidModel, PositionError
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.symbolic import Symbolic
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outline:
     """What a step takes and gives."""
 
@@ -50,7 +50,7 @@ class Subgraph(Protocol):
         """What to run for these values."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Inner:
     """A graph inside a node."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from typing import Any
 
 from tilewright.api.compiled import Compiled
@@ -15,10 +15,11 @@ from tilewright.backends.saving import SavedKernel, load_kernel
 from tilewright.dtypes import dtype_named
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.model import Declared, Node
+from tilewright.records import record
 from tilewright.runtime.packages.reading import Package
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedNode:
     """A node that runs as NumPy."""
 
@@ -37,7 +38,7 @@ class SavedNode:
     bodies: Mapping[str, SavedBody]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedBody:
     """A graph inside a node: its inputs, the outer values that it captures, its outputs, and its steps."""
 
@@ -48,7 +49,7 @@ class SavedBody:
     subgraph: SavedSubgraph
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedStep:
     """A step of a session."""
 
@@ -59,7 +60,7 @@ class SavedStep:
     following: SavedSubgraph | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedKind:
     """What values of a signature have in common: the element type and rank of arrays, or `list` or `none` of others."""
 
@@ -67,7 +68,7 @@ class SavedKind:
     rank: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedVariant:
     """The steps of values of these kinds, and of these bytes of the values that decide."""
 
@@ -76,7 +77,7 @@ class SavedVariant:
     table: SavedTable
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedSubgraph:
     """The nodes of a model from some point on: the values that they need, and the steps that were made of them."""
 
@@ -88,7 +89,7 @@ class SavedSubgraph:
     variants: tuple[SavedVariant, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedSession:
     """A session: what its model declares and says of itself, and what runs, by the defaults that calls override."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.symbolic import Symbolic
 from tilewright.graph.expressions.extents import SymbolicExtent
+from tilewright.records import record
 from tilewright.runtime.packages.reading import Package, StoredArray
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ INLINE_BYTES = 1024
 """Of arrays that are part of a plan."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedTexts:
     """An array of texts."""
 
@@ -29,7 +29,7 @@ class SavedTexts:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedSymbolic:
     """An array of extents, some of which a call tells."""
 
@@ -38,7 +38,7 @@ class SavedSymbolic:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedSequence:
     """A list, or a tuple."""
 

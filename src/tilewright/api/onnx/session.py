@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from sys import modules
@@ -24,6 +24,7 @@ from tilewright.frontend.onnx.model import Declared
 from tilewright.interpreter_settings import collector_waits
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
+from tilewright.records import record
 from tilewright.runtime.packages import reading
 from tilewright.runtime.packages.layout import Content
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 WHERE = "InferenceSession"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeArg:
     """An input or output: `shape` has integers, names and None; `type` is `tensor(float)` and so on."""
 
@@ -54,7 +55,7 @@ class NodeArg:
     shape: list[int | str | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelMetadata:
     """What a model says of itself."""
 

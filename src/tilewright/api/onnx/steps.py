@@ -43,6 +43,7 @@ from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 from tilewright.progress import preparing
+from tilewright.records import record
 from tilewright.runtime import calibration
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class SessionContext:
             _log.warning("%s runs as NumPy: %s", node.label, reason or "it is not compiled")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstantValues:
     """Constant values of inputs: those that are part of the signature, and those that cannot be."""
 
@@ -266,7 +267,7 @@ class RemainingSubgraph:
         return {name: value for name, value in given.items() if name not in constants}, constants
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Imported:
     """A stage, and what is known of its code."""
 
@@ -277,7 +278,7 @@ class Imported:
     """Its code, where it was found: the graph of the stage has no operators then."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Maker:
     """Makes the steps of a remainder for the values of a call."""
 

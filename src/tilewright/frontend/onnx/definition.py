@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, MISSING, field, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 import numpy as np
 
 from tilewright.errors import InternalError
+from tilewright.records import record
 
 if TYPE_CHECKING:
     from tilewright.graph.builders.builder import Builder
@@ -39,7 +40,7 @@ class SchemaAttributes(SimpleNamespace):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """One version of an operator: it holds from version `since` of its domain until the next one.
 
@@ -142,7 +143,7 @@ def _default(attribute: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else tuple(value) if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _WithOperands:
     """An operator at work with some operands that attributes give."""
 
@@ -182,7 +183,7 @@ def onnx_operator(name: str, **options: Any) -> Callable[[type[T]], type[T]]:
 
     def decorate(implementation: type[T]) -> type[T]:
         if not issubclass(implementation, SchemaAttributes) and "__dataclass_fields__" not in vars(implementation):
-            implementation = dataclass(frozen=True, slots=True, kw_only=True)(implementation)
+            implementation = record(kw_only=True)(implementation)
         define(name, implementation, **options)
         return implementation
 

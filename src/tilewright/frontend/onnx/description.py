@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.frontend.onnx.model import Body, Declared, has_foreign, needed_values
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Model:
     """A whole model. Inputs that have a default are in `body.constants`, too."""
 
@@ -39,7 +40,7 @@ class Model:
         return Description(body.name, body.inputs, body.outputs, defaults, needs, *about)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Description:
     """What a model says of itself, its nodes and constants apart."""
 

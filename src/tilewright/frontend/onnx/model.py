@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tilewright.frontend.onnx.element_types import onnx_name
+from tilewright.records import record
 
 if TYPE_CHECKING:
     from tilewright.frontend.onnx.definition import Definition
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declared:
     """What a model says of one of its inputs or outputs."""
 
@@ -40,7 +41,7 @@ class Declared:
         return {"tensor": element, "sequence": f"seq({element})", "optional": f"optional({element})"}.get(self.kind, self.kind)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Node:
     """One operator at work. "" stands for what is left out."""
 

@@ -25,6 +25,7 @@ from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
 from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
 from tilewright.graph.short_names import short_name
 from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, raised_as
+from tilewright.records import record
 
 MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
@@ -108,7 +109,7 @@ Key: TypeAlias = tuple[str, str, str]
 Strings: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Context:
     """Where a node stands: versions by domain, the attributes of the function around it, and what encloses it."""
 

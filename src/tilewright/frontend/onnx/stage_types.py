@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from tilewright.errors import PositionError, TilewrightError
 from tilewright.frontend.onnx.model import Node
 from tilewright.graph.expressions.dimensions import dimension_of_multiple
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.records import record
 
 Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
 """Why generated code cannot compute an operator; "" if it can."""
@@ -23,7 +24,7 @@ class NeedsValues(Exception):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Given:
     """What is known of a value that a stage is given: its shape and type, or nothing (sequences, strings: `dtype` is "")."""
 
@@ -31,7 +32,7 @@ class Given:
     dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Stage:
     """What happens in order: the graph runs, then the nodes in `as_numpy`; `rest` is imported for what came out."""
 
@@ -74,7 +75,7 @@ class Stage:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ImportRequest:
     """What to import: nodes, the values that are given and those that are known, and the values that are wanted in the end."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Symbolic:
     """Contents some of which are symbolic: an array of objects (integers and `SymbolicExtent`s), and the type it stands for."""
 

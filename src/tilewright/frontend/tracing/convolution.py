@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import gcd
@@ -24,9 +23,10 @@ from tilewright.graph.builders.convolutions.transposed_convolution import Spread
 from tilewright.graph.builders.convolutions.windows import Taps
 from tilewright.graph.shapes import Shape, divisors_of, shape_text
 from tilewright.graph.types import Tensor
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Operands:
     """What a convolution is of: arrays, and where their dimensions lie."""
 

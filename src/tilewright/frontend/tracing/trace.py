@@ -7,7 +7,6 @@ Arrays that a function names are constants of its graph in any case; as traced o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -20,12 +19,13 @@ from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.printer import to_text
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.graph.verifier import verify_stage
+from tilewright.records import record
 
 NEVER_MEANT = (AssertionError, LookupError, NameError, StopIteration)
 """Exceptions that lines of this package do not raise for arguments of a wrong type or value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorSpec:
     """What a traced argument is: extents (integers or symbols), element type by NumPy name, and the name of the graph's input."""
 

@@ -6,7 +6,6 @@ Messages name dimensions by the letters of a layout: N (batch), C (channels), D,
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import ShapeError, Undecided
@@ -14,6 +13,7 @@ from tilewright.frontend.tracing.location import located, user_location
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, Padding, Same, Taps, Window, windows_over
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import SymbolicExtent
+from tilewright.records import record
 
 Pads = tuple[tuple[int, ...], tuple[int, ...]]
 """(before, behind) every spatial dimension."""
@@ -56,7 +56,7 @@ def places(name: str, layout: Any, canonical: str, what: str) -> tuple[int, ...]
     return tuple(map(layout.index, canonical))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowArguments:
     """What the user says about windows, for every spatial dimension."""
 

@@ -8,7 +8,6 @@ A. Vaswani et al., "Attention Is All You Need", arXiv:1706.03762 (2017), section
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import reduce
 
 from tilewright.errors import ShapeError, Undecided
@@ -18,12 +17,13 @@ from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
+from tilewright.records import record
 
 LETTERS = "uvwxybh"
 """Of the dimensions in front, the heads last."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionShape:
     """The extents of an attention: `front` are q's dimensions before the last two, of which the last are the heads."""
 
@@ -56,7 +56,7 @@ class AttentionShape:
         return builder.reshape(x, (*self.front, *x.shape[-2:])) if self.group > 1 else x
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Participation:
     """Which keys a query takes: a number of keys per index of the first dimension, and a window around the query's position.
 
@@ -70,7 +70,7 @@ class Participation:
     first: Extent | None = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attended:
     """What an attention goes through: with heads in groups, all but the result."""
 

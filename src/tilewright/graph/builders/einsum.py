@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subscripts:
     """Which axis each dimension of each operand and of the result has. Those under an ellipsis are
     named `b0`, `b1`, ... from the last outwards."""

@@ -7,7 +7,6 @@ or two: then the lower halves of a word are four steps of the sum, and its upper
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.errors import ShapeError
@@ -18,12 +17,13 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, fold
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
+from tilewright.records import record
 
 WORD_BYTES = 4
 ROW, PANEL, COLUMN, BLOCK, GROUP, BYTE = (axis_index(axis) for axis in ("row", "panel", "column", "block", "group", "byte"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class PackedWeights:
     """Weights (number - zero point) * scale in panels; without zero points that is `middle` for all.
 
@@ -49,7 +49,7 @@ class PackedWeights:
         return (((PANEL * self.blocks + BLOCK) * self.words + GROUP) * self.columns + COLUMN) * WORD_BYTES + BYTE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RoundedRows:
     """Rows of 8-bit integers in blocks: `numbers` (m, blocks, block size) in int8, and by blocks (m, blocks) in float32 their
     `scales` and `shares`: the sum of a block's numbers over the count of bytes of a column's weights in a block."""

@@ -19,7 +19,6 @@ graph is built, then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.errors import DTypeError, ShapeError, Undecided
@@ -29,12 +28,13 @@ from tilewright.graph.expressions.index import Index, axis, constant, floordiv, 
 from tilewright.graph.expressions.scalar import AxisValue, Load, Scalar, apply, fold, scalar_of
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text, symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.records import record
 
 POSITIONS = "computed_positions"
 """The kind of operators that compute positions: exactly, since who reads them needs them stored."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Position:
     """A whole number at every point of some dimensions of the result, as a scalar of `AxisValue("d0")`, ..., by their numbers."""
 

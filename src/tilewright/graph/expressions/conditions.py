@@ -6,13 +6,13 @@ l < length    is    ceil(length) - l - 1 >= 0
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, floor
 
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.polynomials import ONE, Polynomial, polynomial
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, apply
+from tilewright.records import record
 
 SPREAD = 1 << 24
 """No two positions of a comparison are further apart: numbers beyond it are all the same."""
@@ -21,7 +21,7 @@ OPPOSITE = {"less": "greater_equal", "less_equal": "greater", "greater": "less_e
 """The comparison that holds where another does not (of values that are not NaN)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Datum:
     """A value of the data: a run-time integer, or the element of a read, times `sign`, rounded up or down."""
 
@@ -30,7 +30,7 @@ class Datum:
     rounds_up: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraint:
     """What holds where `index + sum of data >= 0`; the index is affine in the axes."""
 

@@ -18,16 +18,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 from operator import floordiv
 from typing import TypeAlias, assert_never
 
 from tilewright.errors import Undecided
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SymbolicExtent:
     """An extent known at run time: `low <= value <= high`; planning uses `hint`. Without a formula it is a dimension."""
 
@@ -48,14 +49,14 @@ Factors: TypeAlias = tuple[SymbolicExtent, ...]
 """Of a product: atoms sorted by name, one that is there twice is squared. None: 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sum:
     """`sum(coefficient * product of factors)`; the terms are sorted, their coefficients are not 0."""
 
     terms: tuple[tuple[int, Factors], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """`//` (rounded down, the second at least 1), `min` or `max` of two extents, of which neither is always the smaller one."""
 

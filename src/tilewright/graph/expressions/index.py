@@ -13,14 +13,15 @@ divisors m and n:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent, range_of
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloorDiv:
     """`floor(dividend / divisor)` for a positive constant divisor."""
 
@@ -31,7 +32,7 @@ class FloorDiv:
         return f"({self.dividend})//{self.divisor}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mod:
     """`dividend mod divisor` in 0..divisor-1 for a positive constant divisor."""
 
@@ -49,7 +50,7 @@ Atom: TypeAlias = str | FloorDiv | Mod | SymbolicExtent
 DIVISIONS = (FloorDiv, Mod)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Index:
     """`constant + sum(coefficient * atom)`; the terms are sorted, their coefficients are not zero.
 

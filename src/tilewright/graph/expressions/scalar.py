@@ -3,55 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from operator import is_
 from typing import TypeAlias
 
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal:
     """A constant."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load:
     """The element that the operator's read number `read` addresses at this point."""
 
     read: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """The operator's body at this point; only inside a `Reduction`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class State:
     """A state variable of the operator's `Reduction`; only inside it."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Previous:
     """A state variable before the update; only inside a rescaling rule."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AxisValue:
     """The position along an axis, as a number (positions, causal biases)."""
 
     axis: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """A run-time scalar (a scale, a key length): an extent by its name."""
 
@@ -60,7 +61,7 @@ class Parameter:
     """Of an extent with a formula, the extent."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Apply:
     """A named function of `scalar_functions.FUNCTIONS` applied to scalars."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import isinf, isnan
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from tilewright.graph.expressions.scalar import Apply, Literal, Scalar
 from tilewright.graph.numpy_types import rounded_once
+from tilewright.records import record
 
 _ERF, _ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -57,7 +57,7 @@ gelu = _in_float64(lambda x: x * (np.asarray(_ERFC(-x / math.sqrt(2)), np.float6
 gelu_tanh = _in_float64(lambda x: x * _sigmoid(2 * SQRT_2_OVER_PI * (x + CUBIC * x**3)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarFunction:
     """A function of `arity` scalars; `numpy` applies it to arrays element by element."""
 

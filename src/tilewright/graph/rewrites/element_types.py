@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.exactness import scalar_element_type
@@ -19,6 +19,7 @@ from tilewright.graph.rewrites.constants.constant_part import constant_tensors
 from tilewright.graph.rewrites.fusion.lossless import is_condition
 from tilewright.graph.rewrites.rebuild import Expansion, unused
 from tilewright.graph.types import Access, Graph, Operator, Tensor
+from tilewright.records import record
 
 
 class SeparateOutputs(Rewrite):
@@ -49,7 +50,7 @@ def copy_of(source: Tensor, target: Tensor, name: str) -> Operator:
     return map_of(kind, source.shape, reads, Load(0), target.dtype, name, target.name)[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementTypes(Rewrite):
     """A contraction in float32 reads float32: what has another type is converted by a map before it. What it, or a row-wise
     reduction, writes in another type is converted by a map behind it. The body of a map that writes truth values is a condition.

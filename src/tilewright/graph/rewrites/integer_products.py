@@ -18,7 +18,7 @@ through an int32 tensor, which is a pass of its own over the image.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite, prod
 
 import numpy as np
@@ -39,12 +39,13 @@ from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import Expansion, with_operators
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator
+from tilewright.records import record
 
 SMALLEST_FACTOR, LARGEST_RESULT = 2.0**-126, 2.0**127
 """Within these no scale and no scaled sum of float32 leaves the normal numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dequantised:
     """An operand that is (number - zero) * scale: how a product reads the three."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Composition:
     """function(z) = value(z, inner(argument(z))): polynomials by powers of z, and of z and the inner function."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,12 +17,13 @@ from pathlib import Path
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.helpers import filled
+from tilewright.records import record
 
 PLACE = re.compile(r"^#instructions (\w+)\n((?:(?!#instructions ).*\n)*?)#end\n", re.MULTILINE)
 IF = re.compile(r"\A#if(?:def (\w+)| (.+))")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instructions:
     """The branches of an ISA: sections of its C file, by the names of their places; a branch of `<name>_<bits>` follows that of
     `<name>` where elements of so many bits are read or stored."""

@@ -10,11 +10,12 @@ are below 1e-6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from tilewright.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class VectorFunction:
     """A function of one operand."""
 

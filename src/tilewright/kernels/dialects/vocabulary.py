@@ -50,12 +50,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.dialects.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import filled
+from tilewright.records import record
 
 TEXTS = CTexts(__file__)
 
@@ -112,7 +112,7 @@ OF_INTEGER_MASKS = ("comparisons", "bounds", "scales", "scale_down")
 """Parts of dialects whose masks are vectors of integers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VectorDialect:
     """One ISA's spelling of the vocabulary.
 

@@ -25,7 +25,6 @@ contiguous too: others are gathered lane by lane, which is correct, but slow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from tilewright.kernel_source import KernelSource, SourceKind
@@ -33,6 +32,7 @@ from tilewright.kernels.contract import DEPTH, MicroKernel, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.tile_ending import function_text, matmul_kernel, switch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT
+from tilewright.records import record
 
 GROUP = 4
 """Rows at a time."""
@@ -76,7 +76,7 @@ def _dot_function(name: str, dots: Dots) -> str:
     return function_text(head, (*sums, *folded, *dots.finish()))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dots:
     """The statements for so many rows; `strided` where rows of A or the column of B are not contiguous."""
 
@@ -229,7 +229,7 @@ def _function(name: str, tile: Columns) -> str:
     return function_text(f"{kind} {start}\n    float *c, long c_row, long accumulate{more})", tile.statements())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Columns:
     """The statements for so many rows: an `edge` has fewer columns, `strided` rows of A are not contiguous."""
 

@@ -15,7 +15,6 @@ packed panel some way behind this one, or, of a B in place, the same rows of a p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -34,6 +33,7 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
 from tilewright.kernels.tile_ending import dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
+from tilewright.records import record
 
 Form: TypeAlias = Callable[..., Tile]
 """Makes the tile of a shape."""
@@ -92,7 +92,7 @@ def outer_product_kernel(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Texts:
     """The sources of a kernel: of all shapes of its tile, and of one. A call with another shape traps."""
 

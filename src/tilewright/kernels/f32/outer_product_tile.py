@@ -12,12 +12,12 @@ multiply-add for every step, but for the sign of zeros, and for products of 0 wi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from tilewright.block.statements import Matrix
 from tilewright.kernels.contract import LINE_BYTES, Epilogue
 from tilewright.kernels.tile_ending import TileEnding
+from tilewright.records import record
 
 UNROLL = 4
 ROWS_PER_POINTER = 4
@@ -63,7 +63,7 @@ class Accumulators:
         return f"a_{row - offset}", ("0", "a_row", "2 * a_row", "a_row_3")[offset]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tile(Accumulators):
     """The statements of one shape."""
 
@@ -200,7 +200,7 @@ class Tile(Accumulators):
         return f"tw_load_part({address}, last)" if self.edge and vector == self.vectors - 1 else f"tw_load({address})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownLeftTile(Tile):
     """A tile that has as many rows, and takes as many steps, as the matrix."""
 

@@ -13,7 +13,6 @@ volume 1, chapter 18, and volume 2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from tilewright.kernel_source import KernelSource, SourceKind
@@ -25,6 +24,7 @@ from tilewright.kernels.helpers import filled
 from tilewright.kernels.interleaved_product import words
 from tilewright.kernels.tile_ending import TileEnding, matmul_kernel
 from tilewright.kernels.translation_units import used_definitions
+from tilewright.records import record
 
 TEXTS = CTexts(__file__)
 
@@ -36,7 +36,7 @@ CALL_CYCLES = 180
 COLUMNS = 2 * BLOCK
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileArithmetic:
     """What tiles are multiplied by: an instruction, and the types of its operands."""
 

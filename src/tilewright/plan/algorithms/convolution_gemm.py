@@ -36,7 +36,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from math import prod
 
@@ -50,6 +50,7 @@ from tilewright.graph.types import Access, Axis, AxisKind, Guard, Tensor, elemen
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, WindowCopy, filters_by, padded, sliding_windows
 from tilewright.plan.algorithms.product_roles import Axes, Change, ProductRoles, each, number, plain, points, roles_of, unchanged
+from tilewright.records import record
 
 COPY_SHARE = 0.5
 """Of the second level of caches that the copy of a block takes at most. Large blocks copy fewer rows twice."""
@@ -90,7 +91,7 @@ class Lanes(Enum):
     FILTERS = "filters"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConvolutionGemm:
     """The parameters of an algorithm."""
 
@@ -118,7 +119,7 @@ class ConvolutionGemm:
         return roles_of(problem, least_outputs=1 if self.copies == (Copy.CHANNELS_LAST,) else 2)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Operands:
     """What the product reads, and its axes."""
 
@@ -130,7 +131,7 @@ class _Operands:
     summed: Axes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Expansion:
     """The operators that compute a convolution."""
 

@@ -7,7 +7,7 @@ graph is expanded by the algorithm chosen for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, wraps
 from math import prod
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -20,6 +20,7 @@ from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator, Tensor, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
+from tilewright.records import record
 
 Found = TypeVar("Found")
 Arguments = ParamSpec("Arguments")
@@ -56,7 +57,7 @@ def expected(found: Found | None) -> Found:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """An operator to be computed, with what an algorithm may decide by: types, not values."""
 
@@ -83,7 +84,7 @@ class Problem:
         return self.operator.reads[read].tensor in self.constants
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Algorithm:
     """A way to compute an operator. A file of this folder that defines `ALGORITHM` is found by the registry.
 

@@ -6,7 +6,7 @@ A padded image has what the guard gives where windows stand out of the image.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from tilewright.graph.builders.builder import Builder
@@ -15,9 +15,10 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Guard, Tensor
 from tilewright.plan.algorithms.definition import Problem, found_once
 from tilewright.plan.algorithms.product_roles import Axes, Change, ProductRoles, each, number, plain, points, roles_of, unchanged
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slide:
     """Windows along one dimension of an image: output o and tap k look at o * stride + k * dilation, from the first on."""
 
@@ -47,7 +48,7 @@ class Slide:
         return axis_index(position.name) * factor + rest.constant if factor and not rest.terms else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlidingProduct:
     """A sum of products whose windows move along dimensions of an image that no other axis walks."""
 
@@ -211,7 +212,7 @@ def _by_channel(product: SlidingProduct, index: Index) -> Index:
     return axis_index(product.channel.name) + index.constant if is_channel else index
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WindowCopy:
     """What is copied of windows: all of each, or the columns that a row of taps sees."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from math import prod
 from typing import Any
@@ -16,6 +16,7 @@ from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.rewrites.rebuild import unused
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem, expected, found_once
+from tilewright.records import record
 
 Axes = tuple[Axis, ...]
 Reads = tuple[Access, Access]
@@ -34,7 +35,7 @@ def unchanged(build: Build) -> Build:
     return build
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProductRoles:
     """y[batch, group, filter, output] = sum of image[batch, group, reduced, output] * weights[group, filter, reduced].
 

@@ -8,7 +8,7 @@ equal chains have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.types import Plan
+from tilewright.records import record
 
 Bounds = tuple[OperandBounds, OperandBounds]
 """Of the left and the right operand."""
@@ -123,7 +124,7 @@ def chain_context(
     return context_of(chain, machine, chosen, roles, coefficients, available), ranked
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RightOperand:
     """What a right operand costs whatever the micro kernel."""
 

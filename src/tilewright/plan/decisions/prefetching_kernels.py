@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.cost import seconds
@@ -11,9 +10,10 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Blocking, Walked, Works, walk_of
 from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PrefetchChoice:
     """The context with the chosen micro kernels, the work of every operator with them, and the choices that lost."""
 

@@ -8,7 +8,6 @@ row-wise reductions, pay for functions, passes over operands, and the end of eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import prod
 from operator import mul
@@ -33,9 +32,10 @@ from tilewright.plan.regions.masks import is_plain_mask, key_mask_of
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
 from tilewright.plan.regions.window_taps import window_taps
 from tilewright.plan.types import Floor
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """What an operator's blocks are like whatever the order of the loops around them; every figure may be an array.
 
@@ -49,7 +49,7 @@ class Block:
     calls: Quantity
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """What one operator costs under a schedule; every field may be an array."""
 
@@ -85,7 +85,7 @@ def arithmetic_work(context: CostContext, operator: Operator, tiles: Mapping[str
     return KernelWork(attained(context, context.kernels[operator.name]) * work.seconds, work.calls)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Passing:
     """What an operator does whether its right operand is packed or not, and prefetched or not; every figure may be an array."""
 
@@ -106,7 +106,7 @@ class Passing:
     line_buffer_s: Quantity
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Moving:
     """The work of an operator without prefetches, and what prefetches follow from."""
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from tilewright.arrays import Count, content
@@ -29,9 +29,10 @@ from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.schedule import planned_sizes
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contraction:
     """What the formulas ask of a contraction again and again."""
 
@@ -107,7 +108,7 @@ OWN_BYTES = 8 << 20
 MiB 1814, 1608; 16 MiB 3643, 2579."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """An access of an operator (equal reads are one), with what the formulas ask of it again and again."""
 
@@ -121,7 +122,7 @@ class Operand:
     """Of the access."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CostContext:
     """Chain, machine, the micro kernel and roles of every contraction, and the coefficients."""
 
@@ -190,7 +191,7 @@ class CostContext:
     def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context with other points along axes."""
         other = object.__new__(CostContext)
-        for name in CostContext.__slots__:
+        for name in CostContext.__dataclass_fields__:
             object.__setattr__(other, name, sizes if name == "sizes" else getattr(self, name))
         return other  # nothing else follows from sizes
 

@@ -8,7 +8,6 @@ a concatenation. All other axes are computed whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import lcm, prod
 
@@ -26,9 +25,10 @@ from tilewright.plan.regions.masks import KeyMask, is_plain_mask, key_mask_of, k
 from tilewright.plan.regions.required_regions import Reading, readings
 from tilewright.plan.schedule import Schedule, box_sizes, planned_sizes
 from tilewright.plan.types import KeyBlocks
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GuardedWork:
     """Shares of all pairs of a row and a key; figures may be arrays."""
 

@@ -7,7 +7,7 @@ has terms: see `price_blocking`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from tilewright.arrays import Count, product
@@ -24,9 +24,10 @@ from tilewright.plan.regions.loop_views import ChainView, LoopView, block_count,
 from tilewright.plan.regions.online_reductions import row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import FusedGroup, Loop, Schedule, fused_schedule
 from tilewright.plan.types import Price, PriceTerm, TermKind
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """The best schedule with some outer loops, with the figures that it competes by. Loops that always have one trip are left
     out."""
@@ -77,7 +78,7 @@ Works = Iterable[tuple[Operator, Work]]
 """Operators with what each costs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blocking:
     """A schedule with its levels told apart, and what it was refined from."""
 
@@ -100,7 +101,7 @@ class Walked(Protocol):
         """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Walk:
     """The same in full."""
 
@@ -152,7 +153,7 @@ def _movings(
         yield member.operator, done[key]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitReduction:
     """A reduction cut into parts of `tile` points."""
 

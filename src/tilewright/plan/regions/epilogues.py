@@ -12,7 +12,6 @@ the whole reduction is one call of the micro kernel.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.exactness import has_integer_lanes
@@ -26,6 +25,7 @@ from tilewright.plan.chains import derived_once
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip
+from tilewright.records import record
 
 IN_REGISTERS = COMPARISONS | frozenset(
     ("add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "abs", "where", ROUNDED)
@@ -39,7 +39,7 @@ STORED = (NARROW_STORES | {"float32"}) - {SUMS}
 """What floats behind sums of integers are stored as."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Epilogue:
     """The maps that follow a contraction in its micro tiles, by name, in their order."""
 

@@ -8,7 +8,6 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product as combinations_of
 from math import gcd
@@ -19,9 +18,10 @@ from tilewright.arrays import Count, as_integer, largest, maximum, minimum, prod
 from tilewright.formulas import apply, tabulated
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """Dimensions of an access that have axes in common, or several axes, and so more positions than elements."""
 
@@ -42,7 +42,7 @@ class Window:
         return swept
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Footprint:
     """How an access's distinct elements follow from the tiles of its axes: dimensions with no axis in common multiply."""
 

@@ -9,7 +9,7 @@ Parallel loops are the outermost ones with independent blocks, which are distrib
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from math import prod
 
@@ -43,9 +43,10 @@ from tilewright.plan.schedule import (
     planned_sizes,
     trip_counts,
 )
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopView:
     """One loop around an operator. Loops with equal `node` are the same loop, shared between operators.
 
@@ -57,7 +58,7 @@ class LoopView:
     node: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperatorView:
     """An operator, the loops around it (outermost first), the conditions of its leaf, and the tile of every axis."""
 
@@ -96,7 +97,7 @@ class OperatorView:
         return self.each(lambda figure: expanded(figure, more)) if more else self
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainView:
     """All operators of a chain under one schedule, or under a family of schedules that differ in their tiles."""
 

@@ -13,7 +13,6 @@ there: 0 * NaN is NaN, as in the formula.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from tilewright.graph.expressions.conditions import Constraint, conjuncts, constraint_of
@@ -23,6 +22,7 @@ from tilewright.graph.expressions.scalar_functions import COMBINATIONS, known_va
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chains import derived_once
 from tilewright.plan.schedule import Loop, Schedule, common_path, largest_sizes, trip_counts
+from tilewright.records import record
 
 LANES = 16
 """Keys in a vector of the widest dialect: what is masked begins and ends with whole vectors."""
@@ -30,7 +30,7 @@ Values = dict[str, float]
 """What the elements of a tensor are where a mask does not hold, by tensor."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limit:
     """A constraint of a mask, with the read that its value of the data is an element of."""
 
@@ -43,7 +43,7 @@ class Limit:
         return self.constraint.index
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mask:
     """A map that lets some points through: those where all limits hold."""
 
@@ -57,7 +57,7 @@ class Mask:
     """The operators that see it, directly or not, until they have summed it away."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeyMask:
     """The masks of a chain along one reduction axis."""
 

@@ -9,7 +9,6 @@ Nothing in a schedule says so: it follows from the loops.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -22,12 +21,13 @@ from tilewright.plan.reasons import CutRows
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.schedule import Compute, Loop, Schedule, common_path, cutting, largest_sizes, planned_sizes, trip_counts
+from tilewright.records import record
 
 RESULT = "result"
 """What the rescaling rule of finished values names as its target."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SoftmaxWeights:
     """A row-wise reduction whose values are shares of a total: `contribution(total) / State(total)`, which the rescaling rules
     correct."""

@@ -11,7 +11,7 @@ did not compute, along the innermost shared loop, and the overlap is carried to 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import TypeAlias
@@ -24,12 +24,13 @@ from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
 from tilewright.plan.chains import derived_once
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
+from tilewright.records import record
 
 Place = tuple[str, str]
 """(operator, axis)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """How one read of an operator addresses a dimension of an intermediate; guarded reads may lie outside the tensor."""
 
@@ -38,7 +39,7 @@ class Reading:
     is_guarded: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegionAxis:
     """An axis along which an operator computes required regions of its consumers, and by how much it moves for a step along each
     loop's axis."""
@@ -127,7 +128,7 @@ def _slopes(found: RegionAxes, reading: Reading, loops: frozenset[str]) -> dict[
     return slopes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """The blocks of an operator along one axis. Positions are those for the first blocks of all loops, without clamping.
 
@@ -176,7 +177,7 @@ class Region:
         return minimum(self.low - self.held_low, self.largest)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedLoop:
     """A loop around all operators: its axis, the tile and the number of its trips."""
 
@@ -213,7 +214,7 @@ def required_regions(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Dimensions:
     """Those of some loops among all dimensions of the arrays of a family of schedules."""
 
@@ -338,7 +339,7 @@ def _points(region: Region, slopes: Mapping[str, int], loops: Sequence[SharedLoo
     return maximum(total, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Steps:
     """How one end of a block moves with the trips of a loop, and by how much it falls short of that at the last one."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,9 +32,10 @@ from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import Choices, Space, broadcast, places_in
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tiles:
     """Blocks of an operator, and the bytes of their tiles."""
 

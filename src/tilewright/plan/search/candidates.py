@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.model.threads import imbalance
 from tilewright.plan.schedule import FusedGroup, planned_sizes
+from tilewright.records import record
 
 Tiles = Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """What a search found for an order of outer loops: its best candidate, or what it costs at least."""
 
@@ -22,7 +22,7 @@ class Found:
     candidate: Candidate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """Outer loops, what has circular line buffers along the last of them, and fused groups below."""
 

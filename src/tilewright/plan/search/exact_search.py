@@ -44,6 +44,7 @@ from tilewright.plan.search.core.searched import search as searched_by_core
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
 from tilewright.plan.space.schedule_space import Space, space_of
+from tilewright.records import record
 
 MOST_PROBLEMS = 8
 """Problems that are remembered: a chain is searched soon after its bound was asked for, or never."""
@@ -99,7 +100,7 @@ def problem_of(context: CostContext, ranked: RankedKernels | None = None) -> Pla
     return PlanningProblem(context, ranked or {}, space, TileBlocks(space))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Times:
     """A price in seconds: on one thread, and on the machine's cores."""
 

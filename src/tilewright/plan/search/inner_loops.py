@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from math import prod
 
@@ -42,6 +42,7 @@ from tilewright.plan.search.core.refined import (
 from tilewright.plan.search.core.searched import CoreProblem
 from tilewright.plan.space.schedule_space import axis_multiple, best_index, broadcast, candidates
 from tilewright.plan.types import PriceTerm, TermKind
+from tilewright.records import record
 
 
 def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
@@ -96,14 +97,14 @@ def refinement(context: CostContext, found: Sequence[Candidate], in_core: CorePr
     return _walked(context, best)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Decision:
     inner: InnerLoops
     conflict: float | None
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Refined:
     """A candidate with the decisions for its operators, and its price."""
 
@@ -114,7 +115,7 @@ class _Refined:
     """What it was found by."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _ByArrays:
     """A candidate before it is refined: its loops, and what every operator does under them with operands packed."""
 
@@ -163,7 +164,7 @@ def _by_arrays(context: CostContext, candidate: Candidate) -> _ByArrays:
     return _ByArrays(context, candidate, schedule, view, around, kinds, works)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _InCore:
     """A candidate before it is refined, as the core sees it."""
 
@@ -218,7 +219,7 @@ def _smaller_blocks(context: CostContext, name: str, decided: Decided) -> Smalle
     return SmallerBlocks(choices, measure(walking, operator, {**decided.tiles, **tiles}))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _WalkOfCore:
     """A blocking as the core has walked it."""
 

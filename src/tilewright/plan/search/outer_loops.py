@@ -9,7 +9,7 @@ inner loops: it either stays or is read again, and every combination of that is 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 
@@ -46,9 +46,10 @@ from tilewright.plan.search.resident_tiles import (
     resident_bytes_of_others,
 )
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, best_index, broadcast, shared_view
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Option:
     """One inner loop order of an operator under an order of outer loops: figures for all tiles of the outer loops and, behind
     them, its inner tiles."""
@@ -61,7 +62,7 @@ class _Option:
     """Whether nothing of its tiles stays on chip while others run."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Choice:
     """The best inner loops of an operator for every tile of the outer loops: price, bytes used, number of order, place of
     tiles."""

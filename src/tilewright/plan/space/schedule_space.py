@@ -11,7 +11,6 @@ very long axes those between the short tiles and the few trips are sampled.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, permutations
 from math import isqrt, lcm, prod
@@ -30,6 +29,7 @@ from tilewright.plan.regions.loop_views import ChainView, is_parallel, reordered
 from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
 from tilewright.plan.schedule import FusedGroup, Storage, fused_schedule, planned_sizes, storage_below
 from tilewright.plan.space.executability import is_executable, runs_below
+from tilewright.records import record
 
 MOST_TRIPS = 1 << 12
 """Shortest tiles, and smallest numbers of trips, that are all tried: every tile of axes up to 2^24 elements."""
@@ -124,7 +124,7 @@ Views = dict[Hashable, tuple[tuple[str, ...], ChainView]]
 """Of orders of outer loops with the same tiles: the first order of the same loops, and its view."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Space:
     """The axes of a chain that loops may cut, in groups, with the tiles to try for each, smallest first."""
 

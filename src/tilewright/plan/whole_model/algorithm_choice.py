@@ -24,13 +24,14 @@ from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrice
 from tilewright.plan.whole_model.forms import Near
 from tilewright.plan.whole_model.groups import DataFlow
 from tilewright.precision import Precision
+from tilewright.records import record
 
 TURN = 0.1
 """How much the ratio of two algorithms' times may change (its logarithm) per unit of distance: an algorithm that won by less than
 that is not taken over. In DenseNet-121 and MobileNetV2 it changes by 0.04 at most while channels grow."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chosen:
     """A graph whose operators are computed by the algorithms chosen for them, and those that lost, by operator."""
 
@@ -67,7 +68,7 @@ def choose_algorithms(prices: AlgorithmPrices, precision: Precision = Precision.
     return Chosen(graph, choice.rejected(), choice.apart())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Offers:
     """The algorithms of an operator with the times of it and of the maps behind it."""
 
@@ -96,7 +97,7 @@ class _Offers:
                 yield Rejected(OtherAlgorithm(algorithm.name, self.operator.name), time.cores_s, winner_s, "s", reason)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pair:
     """Two neighbours: other algorithms than the best alone, or None where these stay, and by how much that was decided."""
 

@@ -24,6 +24,7 @@ from tilewright.plan.whole_model.forms import Form, form_of
 from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.partition import barriers_of, divided_groups
+from tilewright.records import record
 
 Algorithms = Mapping[str, Algorithm]
 """By operator."""
@@ -45,7 +46,7 @@ class PartTime:
 NO_PLAN = PartTime(float("inf"), float("inf"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Operators of a graph with one result, as a graph."""
 

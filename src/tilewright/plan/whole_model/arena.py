@@ -12,16 +12,16 @@ Where sizes are known at run time only, intervals share slots as large as the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from tilewright.graph.types import Chain
+from tilewright.records import record
 
 ORDERS = 16
 """That are tried at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interval:
     """Something of `size` units that is written at step `first` and read at `last` for the last time; both count as alive."""
 
@@ -30,7 +30,7 @@ class Interval:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arena:
     """Where every interval begins, and how many units all take."""
 

@@ -34,6 +34,7 @@ from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing
 from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptPart
+from tilewright.records import record
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -41,7 +42,7 @@ MOST_DIVISIONS = 256
 """Groups whose divisions a process remembers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanningOptions:
     """What chains are planned for, and with what."""
 
@@ -90,7 +91,7 @@ def options_for(
     return PlanningOptions(machine, fuse, every, chosen, answers)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Operators of a group as one chain, with its price: what divisions are compared by."""
 
@@ -108,7 +109,7 @@ class Part:
         return self.loops if isinstance(self.loops, PricedChain) else self.loops()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Division:
     """The cheapest parts found for a group, in the names of its chain, in the order of their last operators."""
 

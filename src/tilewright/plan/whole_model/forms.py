@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import derived_once
+from tilewright.records import record
 
 NEAR = 0.55
 """The largest distance (`Form.distance`) at which anything is taken over: one extent may be 1.7 times as large. At 0.7
@@ -25,7 +26,7 @@ Numbered = tuple[Hashable, tuple[int, ...]]
 """A structure, and the numbers that it leaves out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """The structure of a canonical chain, and the numbers in it."""
 
@@ -90,7 +91,7 @@ def _terms(index: Index) -> Iterator[Numbered]:
             yield (type(atom).__name__, dividend, coefficient > 0), (abs(coefficient), atom.divisor, *numbers)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Neighbour(Generic[Known]):
     """What is known of a near chain."""
 

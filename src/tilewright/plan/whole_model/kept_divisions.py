@@ -7,13 +7,13 @@ plan depends on whether it was found. Loops of a part become a schedule with a p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain
 from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.types import Cut, Price
+from tilewright.records import record
 
 
 class Answers(Protocol):
@@ -26,7 +26,7 @@ class Answers(Protocol):
         """Take the answer to a question, to be asked for later: it raises `Unreadable` where files have no place for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptPart:
     """A part of a division: its operators by name, its price, and the candidates of its search, the winner first.
 
@@ -38,7 +38,7 @@ class KeptPart:
     found: tuple[Candidate, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptDivision:
     """A division in the names of its canonical chain."""
 

@@ -31,12 +31,13 @@ from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
 from tilewright.plan.whole_model.forms import Near
 from tilewright.plan.whole_model.groups import DataFlow
 from tilewright.precision import Precision
+from tilewright.records import record
 
 Variable: TypeAlias = str
 Value: TypeAlias = int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """A cost for every assignment of values to some variables, in their order."""
 
@@ -92,7 +93,7 @@ LEAST_RANK = 3
 """Of an image: batch, channels, and a dimension of space."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Images:
     """The images of a graph."""
 
@@ -180,7 +181,7 @@ Assignment = Mapping[str, int]
 """A layout for the first of each group of images."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChosenLayouts:
     """The images of a graph, and the orders of dimensions of those that lie otherwise than they are written."""
 
@@ -222,7 +223,7 @@ def _orders(choice: _Choice) -> dict[str, Order]:
     return choice.orders(found) if found_s < as_written_s * LEAST_GAIN else {}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Unit:
     """An operator with the maps behind it, and the groups of images that they touch."""
 

@@ -4,7 +4,7 @@ the layouts of the tensors between them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TypeAlias
 
@@ -24,6 +24,7 @@ from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.whole_model.division import Division, options_for
 from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
+from tilewright.records import record
 
 Told: TypeAlias = Callable[[Sequence[Plan]], None]
 """Who is told the plans of chains, in canonical names."""
@@ -64,7 +65,7 @@ def partition_with(
     return with_layouts(ModelPlan(graph, tuple(plans), tuple(wanted)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DividedGroup:
     """A group of operators of a graph with the division of its canonical form."""
 

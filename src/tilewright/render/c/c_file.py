@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from tilewright.artifact import CONTEXT_DECLARATION
@@ -29,12 +29,13 @@ from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
 from tilewright.leaves.registry import lowered
 from tilewright.lower.program import Structure
 from tilewright.plan.types import Plan
+from tilewright.records import record
 from tilewright.render.c.packing import copy_helper, copy_lines
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PointerParameter:
     """Where a nest finds the elements of a buffer."""
 
@@ -43,7 +44,7 @@ class PointerParameter:
     is_written: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperatorNest:
     """The loops of an operator as a function of its own: equal for operators that differ in names, places and numbers only.
 
@@ -64,7 +65,7 @@ class OperatorNest:
         return self._hash
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NestCall(Statement):
     """A nest for one operator: where its buffers begin, and its numbers."""
 
@@ -81,7 +82,7 @@ class NestCall(Statement):
         return self.nest.loops.moves
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Routine:
     """A chain as functions: `name`_run gives its pointers and sizes to `name`_task, which computes the blocks of a thread."""
 
@@ -119,7 +120,7 @@ def shared(routines: Sequence[Routine]) -> list[Routine]:
     return chosen
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """A tensor that the entry point is given or that lies in its workspace: its variable, and the C expression of its address."""
 
@@ -134,7 +135,7 @@ class Argument:
         return C_TYPES[self.dtype] if self.is_written else f"const {C_TYPES[self.dtype]}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """A constant that is packed ahead: `source` is what the copies call it.
 
@@ -147,7 +148,7 @@ class Prepared:
     calls: tuple[Statement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RoutineSource:
     """A region with all else that its functions are made of."""
 
@@ -159,7 +160,7 @@ class RoutineSource:
     structure: Structure | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class File:
     """All that one C file is made of."""
 

@@ -26,6 +26,7 @@ from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import characters
 from tilewright.leaves.registry import functions as functions_of
 from tilewright.lower.program import Structure
+from tilewright.records import record
 from tilewright.render.c.c_file import (
     File,
     NestCall,
@@ -119,7 +120,7 @@ LEAST_CHARACTERS = 48_000
 caller."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Emitted:
     """The C file of the entry points, the C files linked with it, and the micro kernels that they call."""
 

@@ -8,7 +8,7 @@ Their text depends on tile shapes, types and epilogues, not on where tensors lie
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from tilewright.artifact import Artifact
@@ -35,6 +35,7 @@ from tilewright.lower.chain import lower
 from tilewright.lower.program import BlockProgram, block_program
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.records import record
 from tilewright.render.c.c_file import Argument, File, Prepared, RoutineSource
 from tilewright.render.c.library import emit_files, emit_packing, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import leaves_of
@@ -45,7 +46,7 @@ LARGEST_LONG = (1 << 63) - 1
 """Of C's `long`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program(BlockProgram):
     """A block program with the vector dialect and the micro kernels that its text is made of."""
 
@@ -204,7 +205,7 @@ def _kernel_features(program: Program) -> frozenset[str]:
     return frozenset().union(*(program.kernels[name].features for name in used))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkedKernels:
     """Translation units, and the CPU that they are for."""
 

@@ -9,7 +9,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tilewright import progress, settings
@@ -17,6 +17,7 @@ from tilewright.errors import ToolchainError
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.translation_units import joinable, joined
 from tilewright.machine.cores import usable_cores
+from tilewright.records import record
 from tilewright.runtime import workers
 from tilewright.runtime.compilation.processes import Processes, TimeIsUp
 from tilewright.runtime.store.objects import Objects
@@ -27,7 +28,7 @@ MOST_JOINED = 6
 PREPROCESSED = ("#include", "#define", "#if")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compilation:
     """The files of a compilation, and the compilers that run for it."""
 
@@ -126,7 +127,7 @@ class Compilation:
         return ToolchainError("the C compiler failed", why=why)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Command:
     """What a compiler is asked: the object of sources, or a library."""
 

@@ -13,7 +13,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from tilewright import settings
 from tilewright.errors import ToolchainError
 from tilewright.graph import data_format
 from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.records import record
 from tilewright.runtime.compilation import flags as flag_tables
 from tilewright.runtime.store.cache import KernelCache
 from tilewright.runtime.store.directories import check_private, check_trusted, write_atomically
@@ -38,7 +39,7 @@ ANSWER_LIMIT_S = 60
 """For `--version`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Toolchain:
     """A compiler that works. `rejected` are the feature flags that it does not know (older than the CPU)."""
 
@@ -112,7 +113,7 @@ class Toolchain:
             ) from failure
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remembered:
     """A compiler that was found to work, on disk: it is not probed again, and may be gone."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from tilewright.entry_point import EntryPoint, Signature
 from tilewright.errors import TilewrightError
 from tilewright.graph.data_format import ARRAY_TYPES
 from tilewright.graph.expressions.extents import dimensions_of
+from tilewright.records import record
 from tilewright.runtime import loader, native
 from tilewright.runtime.executable import Executable, Origin, executable, pool_of
 from tilewright.runtime.packages import code
@@ -40,7 +41,7 @@ class Savable(Protocol):
         """Its constants."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SavedEntryPoint:
     """An entry point, the section of its library, and those of its packed constants in the order of the signature."""
 
@@ -49,7 +50,7 @@ class SavedEntryPoint:
     packed: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackagedLibrary:
     """A library that came from a package."""
 

@@ -15,12 +15,12 @@ it says is checked by type and by range.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.errors import InvalidModel
 from tilewright.graph import data_format
 from tilewright.graph.data_format import Unreadable
+from tilewright.records import record
 from tilewright.runtime.digests import sha256
 
 MAGIC = b"\x93TILEWRIGHT\r\n\x1a\n\0"
@@ -43,7 +43,7 @@ class Content(Enum):
     SESSION = "session"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """A part of the file: its place behind the header, and the SHA-256 of its bytes in hexadecimal digits."""
 
@@ -52,7 +52,7 @@ class Section:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """The CPUs that a plan is for: their architecture and the features that its code uses, named as in /proc/cpuinfo."""
 
@@ -63,7 +63,7 @@ class Target:
     """The section of the plan."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Header:
     """What is in a package."""
 

@@ -9,7 +9,6 @@ import platform
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from tilewright.graph import data_format
 from tilewright.graph.data_format import NOT_READABLE
 from tilewright.machine import isa
 from tilewright.machine.features import usable_features
+from tilewright.records import record
 from tilewright.runtime import native
 from tilewright.runtime.arrays import Array
 from tilewright.runtime.digests import sha256
@@ -29,7 +29,7 @@ from tilewright.version import VERSION
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoredArray:
     """An array in a section."""
 
@@ -38,7 +38,7 @@ class StoredArray:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Package:
     """A package, and the plan of it that suits this CPU."""
 

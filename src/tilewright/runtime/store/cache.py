@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError
+from tilewright.records import record
 from tilewright.runtime.store import cache_size
 from tilewright.runtime.store.cache_size import SizeLimit, touch
 from tilewright.runtime.store.directories import TEMPORARY_SUFFIX, check_private, check_trusted, write_atomically
@@ -34,7 +35,7 @@ LEFTOVER_S = 600
 """A temporary file lives for milliseconds; its age is as good as the clocks of machines that share a directory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CacheInfo:
     """What `tilewright cache info` prints: files that count against the limit."""
 

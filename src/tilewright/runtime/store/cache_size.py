@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tilewright.records import record
+
 SUFFIXES = (".so", ".o", ".planned", ".index", *(".artifact", ".plan"))
 """Of what counts and may go, at the end those of earlier releases, which nobody reads; what is known of compilers and of this CPU
 is small and stays."""
@@ -22,7 +24,7 @@ SHARE_BETWEEN_LOOKS = 16
 """A look passes over all files: a process takes one after so many files of its own, in large directories after a share of all."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored:
     """A file that may be removed."""
 

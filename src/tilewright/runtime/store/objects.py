@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tilewright.kernel_source import KernelSource
+from tilewright.records import record
 from tilewright.runtime.store.cache import MAGIC, KernelCache
 
 SUFFIX = ".o"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Objects:
     """The objects of a cache that a compiler made for the features of a CPU."""
 

@@ -11,12 +11,13 @@ import contextlib
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 from tilewright.runtime.store.directories import TUNING_DATABASE, check_private
 from tilewright.runtime.tuning import measurements
 from tilewright.runtime.tuning.measurements import Measurement
@@ -36,7 +37,7 @@ MIGRATIONS = {1: """ALTER TABLE measurements ADD COLUMN "commit" TEXT NOT NULL D
 """What a file of an older version lacks; it gets that with the first change, and is read as it is before."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Winner:
     """The choice for a problem."""
 
@@ -48,7 +49,7 @@ class Winner:
     """See `plan.tuned.encoded`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TuningDatabase:
     """The database at a path; the file appears with the first row."""
 

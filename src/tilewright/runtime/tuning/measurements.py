@@ -7,11 +7,12 @@ import math
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, fields
 from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CacheError, TilewrightError
+from tilewright.records import record
 
 PACKAGE = Path(__file__).parents[2]
 CHANGED = "+changed"
@@ -20,7 +21,7 @@ NUMBERS = ("seconds", "predicted_s")
 """Columns that are no text."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measurement:
     """One plan, measured."""
 

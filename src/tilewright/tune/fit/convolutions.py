@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from tilewright.plan.chains import canonical_form
 from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import price_chain
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.records import record
 from tilewright.runtime.memory import new_result
 from tilewright.tune.fit.fitting import Kernel, OperatorRow, row_of
 from tilewright.tune.schedules.timing import Runnable, timed
@@ -32,7 +32,7 @@ TOLERANCE = 1e-3
 """Of the largest difference between two algorithms over the largest result: what an outright wrong kernel exceeds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Convolution:
     """A layer, one image of channels-first layout; the filter is constant, as in models."""
 

@@ -14,7 +14,6 @@ prices against that are errors, and what a choice by them loses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from scipy.optimize import nnls
 
 from tilewright.coefficients import DEFAULT, Coefficients
 from tilewright.machine.fit_files import FITTED
+from tilewright.records import record
 
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
@@ -29,7 +29,7 @@ COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
 NAMES = tuple(FITTED)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperatorRow:
     """Seconds per unit of every coefficient, in the order of `NAMES`: those that overlap with traffic, and all others."""
 
@@ -42,7 +42,7 @@ class OperatorRow:
     """All else that depends on none."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """One measured kernel."""
 
@@ -74,7 +74,7 @@ def row_of(features: Mapping[str, float]) -> OperatorRow:
     return OperatorRow(computing, total - computing, max(times.values(), default=0.0), known.get("computing_s", 0.0), paid_s)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """The operators of many kernels, one a row; `owner` is the number of the kernel."""
 
@@ -122,7 +122,7 @@ def prices(kernels: Sequence[Kernel], values: FloatArray, call_s: float) -> Floa
     return table(kernels).price(values, call_s)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quality:
     """How well prices explain measurements; errors are relative."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
 from math import isfinite
@@ -17,6 +16,7 @@ from tilewright.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.errors import TilewrightError
 from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
+from tilewright.records import record
 from tilewright.tune.fit import convolutions
 from tilewright.tune.fit.fitting import NAMES, FloatArray, Kernel, Quality, crosswise, fit, prices, quality, row_of, values_of
 from tilewright.tune.schedules.cases import CASES, Case
@@ -31,7 +31,7 @@ ALL = "all"
 Measured: TypeAlias = Callable[[], list[Kernel]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compared:
     """Qualities of the coefficients that the package has, and of predictions of every case by a fit without its networks."""
 
@@ -39,7 +39,7 @@ class Compared:
     fitted: Quality
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What a fit came to: the coefficients, and their qualities over all cases and over those of each kind."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import choice_of, encoded, problem_key
 from tilewright.plan.types import Plan, Price, Tuned
+from tilewright.records import record
 from tilewright.runtime import artifacts
 from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
@@ -33,7 +34,7 @@ DRAWN_PER_TRIAL = 10
 NOBODY = Tuned(0.0, 0.0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trial:
     """A schedule of a chain, and where it comes from."""
 
@@ -101,7 +102,7 @@ Progress = Callable[[int, int], None]
 """Gets how many variants are done, and how many there are."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trials:
     """The variants of one chain."""
 

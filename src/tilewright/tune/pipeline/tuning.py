@@ -17,6 +17,7 @@ from tilewright.errors import needs_packages
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import TunedChoice, choice_of, encoded, problem_key, with_choice
 from tilewright.plan.types import ModelPlan, Plan, Tuned
+from tilewright.records import record
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
 from tilewright.tune.pipeline import ranking, unrolling
@@ -40,7 +41,7 @@ class Judgement(Enum):
     """Calls use the best plan from now on."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """Of one chain; with `is_whole`, of calls of a function or model of several chains, with all plans that won."""
 
@@ -126,7 +127,7 @@ Plans: TypeAlias = Callable[[Machine], Sequence[ModelPlan]]
 """What is tuned, as the planner plans it for a machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What to measure."""
 
@@ -150,7 +151,7 @@ class Request:
         return 0 if self.unroll == NO_AGENT else int(unrolling.SHARE * self.trials)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """What the chains of one machine have in common."""
 

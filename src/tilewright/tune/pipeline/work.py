@@ -13,7 +13,7 @@ import os
 import pickle
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from itertools import count
@@ -30,6 +30,7 @@ from tilewright.backends import backend, loading
 from tilewright.dtypes import dtype_named
 from tilewright.graph.types import Constant, Graph
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.records import record
 from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import Array
 from tilewright.runtime.compilation import toolchain
@@ -91,7 +92,7 @@ Named = tuple[str, Plan]
 """The digest of a plan's decisions, and the plan."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measured:
     """Seconds of plans, by digest, None for those that crash, are hopelessly slow or wrong; and what compiled them."""
 
@@ -101,7 +102,7 @@ class Measured:
     commit: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Paired:
     """What fresh pairs say about the candidate that was elected, None if none was right; the reference's seconds."""
 
@@ -178,7 +179,7 @@ SEED = 20240301
 Call = Callable[[], object]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class WholeCase:
     """A model whose calls are compared."""
 

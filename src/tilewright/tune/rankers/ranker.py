@@ -12,13 +12,14 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from tilewright.errors import TilewrightError
+from tilewright.records import record
 
 State = dict[str, Any]
 """What JSON can hold."""
 Rows: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variant:
     """One schedule of a problem."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from typing import TypeAlias
 
@@ -30,6 +30,7 @@ from tilewright.plan.schedule import Loop, Node, Schedule, nest, planned_sizes, 
 from tilewright.plan.search.inner_loops import InnerLoops, packed, with_inner
 from tilewright.plan.space.schedule_space import Space, axis_multiple, candidates
 from tilewright.plan.types import Plan
+from tilewright.records import record
 
 DRAWS_PER_POINT = 50
 """Draws after which a space is taken to have no more distinct schedules."""
@@ -37,7 +38,7 @@ Kernels: TypeAlias = tuple[tuple[str, str], ...]
 """The micro kernel of every contraction, by names."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """One schedule. `outer` has no packs; `inner` are the loops for L1 of the operators that have any, outermost first."""
 
@@ -69,7 +70,7 @@ def blocking_of(context: CostContext, point: Point) -> Blocking:
     return Blocking(NOT_SEARCHED, outer, schedule, conflicts, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sampled:
     """A plan, ready for code generation, and what its price is made of."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -17,6 +17,7 @@ from tilewright.backends import backend
 from tilewright.dtypes import dtype_named
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.records import record
 from tilewright.render.c.library import emit_file
 from tilewright.render.c.program import c_file, lower_program
 from tilewright.runtime import calibration, measurement
@@ -39,7 +40,7 @@ PEAK_SAMPLE_S = 5e-3
 SETTLE_S = 2e-2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Timed:
     """Seconds of a call of each plan: by round, in which everyone has a turn. And the peak of one core meanwhile."""
 
@@ -55,7 +56,7 @@ class Timed:
         return min(times[plan] for times in self.rounds)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Runnable:
     """A compiled plan with its arguments; `result` has what the last call computed."""
 

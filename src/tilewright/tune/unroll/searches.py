@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
+from tilewright.records import record
+
 MOST_STEPS = 8
 """Of the loop over k: beyond, nothing but the text grows."""
 
@@ -24,7 +26,7 @@ class Factors(NamedTuple):
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Registers:
     """A register file: its vectors and their lanes."""
 

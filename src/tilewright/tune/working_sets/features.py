@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -27,6 +26,7 @@ import numpy as np
 
 from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.plan.types import Plan
+from tilewright.records import record
 from tilewright.tune.working_sets.nests import Nest, Range, TileLoop, Values, nest_of
 
 Iteration = tuple[int, ...]
@@ -34,7 +34,7 @@ LARGEST_TABLE = 16
 """Entries of a table by number, for each point: above that, numbers without gaps are worth sorting for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dependence:
     """A reuse of elements of an array that the loop at a position carries."""
 
@@ -62,7 +62,7 @@ def _carried(nest: Nest, source: Access, target: Access) -> Iterator[tuple[int, 
             yield loop, _joined(nest, factors, least), _joined(nest, factors, first), _joined(nest, factors, last)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Factor:
     """Some axes: the iterations of their loops in order, and the element that source and target touch at each, -1 for none."""
 
@@ -228,7 +228,7 @@ def _intersected(patterns: Mapping[int, int], others: Mapping[int, int]) -> Coun
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkingSet:
     """What is touched from the source of a reuse to its first and to its last target, both included, in elements by array."""
 

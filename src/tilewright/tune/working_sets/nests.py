@@ -14,13 +14,14 @@ from tilewright.graph.expressions.extents import planned_extent
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as index_of
 from tilewright.graph.types import Access, Chain, Graph, Operator
+from tilewright.records import record
 
 Values: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Range: TypeAlias = tuple[int, int]
 """The first and the last iteration of a loop, inclusive."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileLoop:
     """A loop over tiles of `tile` consecutive values of an axis, within the tile of the next loop around it of the same axis."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce, wraps
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -23,6 +22,7 @@ from tilewright.graph.expressions.scalar import Scalar, apply
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import Shape
 from tilewright.graph.types import Extent, Tensor
+from tilewright.records import record
 
 Known: TypeAlias = Mapping[str, np.ndarray]
 """The values of tensors, by name, as far as they are constants."""
@@ -60,7 +60,7 @@ class Composed(ABC):
         return self.composed(by_lowering(builder), builder.known, *inputs, **given)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reshaped:
     """The elements, row by row, in a shape: a part of composed operators."""
 

@@ -7,7 +7,6 @@ It is the convolution of x with zeros between its elements by the reversed filte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.errors import ShapeError, Undecided
@@ -22,9 +21,10 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor, planned_extent
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spread:
     """Where the windows of a transposed convolution lie along every spatial dimension."""
 

@@ -14,7 +14,7 @@ as many as over a fixed image of the same extents, and see the same elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from math import prod
 from typing import TypeAlias
@@ -41,9 +41,10 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, Tensor, planned_extent
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taps:
     """What every window is made of, along each spatial dimension."""
 
@@ -66,7 +67,7 @@ class Taps:
         return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), begins, ends)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window(Taps):
     """The windows along every spatial dimension."""
 
@@ -94,7 +95,7 @@ class Window(Taps):
         return PaddedWindow(self.extents, self.begins, behind, self.ends, self.window(self.outputs))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunTimeWindow(Taps):
     """The windows along spatial dimensions known at run time."""
 
@@ -154,7 +155,7 @@ def windowed(
     return x
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PaddedWindow:
     """Padding of every spatial dimension, and the windows over the padded image."""
 

@@ -14,7 +14,7 @@ chooses from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import isclose, isfinite
 
@@ -24,6 +24,7 @@ from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, rewrite,
 from tilewright.graph.expressions.scalar_functions import COMPARISONS, FUNCTIONS, OF_BITS
 from tilewright.graph.rewrites.fusion.compose import inlined, is_invertible
 from tilewright.graph.types import Operator
+from tilewright.records import record
 
 ROUNDINGS = frozenset(("floor", "ceil", "round", "trunc", "sign", "mod", "fmod", "floor_divide"))
 """Beside comparisons. `isnan` and `isinf` are no discontinuities: where a NaN is, other last bits hardly decide."""
@@ -127,7 +128,7 @@ MOST_NODES = 96
 """Of an expression that is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ContinuousChoices:
     """Of the operators of a graph, by the tensors that they write."""
 

@@ -20,7 +20,7 @@ the end (Milakov and Gimelshein 2018, algorithm 3): other terms are then rounded
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 
 from tilewright.errors import InternalError
@@ -46,12 +46,13 @@ from tilewright.graph.rewrites.fusion.fuse_maps import InlineConditions
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator, Tensor
+from tilewright.records import record
 
 Types = Mapping[str, Tensor]
 Parts = frozenset[Scalar]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MarkExact(Rewrite):
     """Marks results in floating point, from the outputs back: nothing else changes.
 

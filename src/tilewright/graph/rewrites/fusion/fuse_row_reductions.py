@@ -11,7 +11,7 @@ of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) =
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import isinf
 
@@ -37,6 +37,7 @@ from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, m
 from tilewright.graph.rewrites.rebuild import read_once, with_operators, with_used_reads
 from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Reduction, StateVariable
+from tilewright.records import record
 
 MOST_OPERATORS = 16
 """How far a formula is followed: longer ones stay in pieces."""
@@ -46,7 +47,7 @@ MOST_STEPS_BACK = 2
 """Maps between a tensor and the reductions of its rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FuseRowReductions(Rewrite):
     """A map of a tensor's elements and of reductions of its rows is computed with these reductions, row by row.
 
@@ -75,7 +76,7 @@ class FuseRowReductions(Rewrite):
         return with_operators(graph, flow.operators.values()) if flow.fused else graph
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Value:
     """What a tensor holds, said of a base tensor's elements and of the states of its rows."""
 

@@ -13,7 +13,7 @@ the type that a body is computed in changes, is changed: such a body has the val
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TypeAlias
 
@@ -27,6 +27,7 @@ from tilewright.graph.expressions.scalar_functions import AS_STORED, FUNCTIONS
 from tilewright.graph.numpy_types import is_lossless, numbers_of, rounded_once
 from tilewright.graph.rewrites.fusion.compose import inlined
 from tilewright.graph.types import Operator, SymbolicExtent, Tensor, largest_extent
+from tilewright.records import record
 
 Bounds: TypeAlias = tuple[float, float]
 """The least and the largest value."""
@@ -50,7 +51,7 @@ def limits(dtype: str) -> Bounds:
     return -most, most
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WholeNumbers:
     """The whole numbers in the body of a map that reads integers and truth values."""
 

@@ -18,13 +18,14 @@ to both. With a dimension of blocks, and the reader's axis as blocks and a rest,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod, constant, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_tensors
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
+from tilewright.records import record
 
 
 class SplitAxes(Rewrite):
@@ -108,7 +109,7 @@ def _without_single_columns(operator: Operator) -> Operator:
     return _without_single_columns(replace(moved, axes=axes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Blocks:
     """A dimension of a tensor whose writer walks blocks of so many elements."""
 
@@ -117,7 +118,7 @@ class _Blocks:
     elements: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShareBlocks(Rewrite):
     """Gives a tensor a dimension of blocks from the product that writes it to the product that reads it, and to maps around.
 

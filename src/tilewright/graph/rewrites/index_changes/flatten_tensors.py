@@ -19,7 +19,7 @@ place, if its elements lie in a row there. Callers see the dimensions as they we
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import permutations
 from math import prod
@@ -28,6 +28,7 @@ from tilewright.graph.expressions.index import FloorDiv, Index, Mod, floordiv
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import rename_tensors, unused
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
+from tilewright.records import record
 
 Joint = tuple[str, int]
 """A tensor and a dimension of it that is merged with the next one."""
@@ -35,7 +36,7 @@ Pair = tuple[str, str]
 """Two axes of an operator, the outer one first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlattenTensors(Rewrite):
     """Merges dimensions where a reshape would divide otherwise, and the axes of operators over them."""
 

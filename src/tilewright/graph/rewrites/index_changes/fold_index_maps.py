@@ -7,7 +7,7 @@ Lets operators write where an index change behind them puts their results: heads
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tilewright.graph.exactness import BYTES
@@ -20,9 +20,10 @@ from tilewright.graph.rewrites.rebuild import with_joined, with_operators
 from tilewright.graph.strides import memory_stride
 from tilewright.graph.types import Access, Extent, Graph, Operator
 from tilewright.graph.verifier import covers
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FoldIndexMaps(Rewrite):
     """A consumer of an index change reads the change's source itself, wherever the composed access stays affine and unguarded.
     Two changes in a row always become one.
@@ -91,7 +92,7 @@ def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -
     return source if source.is_affine() or operator.is_index_change() else access
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FoldWrites(Rewrite):
     """A transpose or a merging reshape that alone reads a result disappears into the write: for out[b, m, 64 * h + n] the product
     runs over b, h, m and n.
@@ -122,7 +123,7 @@ def _exchanges(producer: Operator, write: Access) -> bool:
     return has_columns and write.innermost() != producer.write.innermost()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Part:
     """A dimension of the source as a part of an axis of the change: `axis // step`, modulo the dimension's extent."""
 

@@ -11,7 +11,7 @@ Vectors of integers have no way to transpose, vectors of floats do.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_tensors
 from tilewright.graph.strides import memory_stride
 from tilewright.graph.types import Access, Graph, Operator, Tensor
+from tilewright.records import record
 
 Order: TypeAlias = tuple[int, ...]
 """For each dimension of the new shape, the dimension that it was."""
@@ -54,7 +55,7 @@ def _reordered(access: Access, order: Order) -> Access:
     return replace(access, indices=tuple(access.indices[place] for place in order), lookups=lookups)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IntegersInOrder(Rewrite):
     """Legal for every tensor that the graph's operators alone see: not for `ends`, inputs and outputs. All accesses follow."""
 

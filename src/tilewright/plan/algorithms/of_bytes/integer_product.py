@@ -19,7 +19,7 @@ where those of unsigned activations would have to take every byte apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.zero_points import centred_reads
@@ -33,6 +33,7 @@ from tilewright.plan.algorithms.convolution_gemm import OF_INTEGERS
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.depthwise import MAP_OF_TAPS
 from tilewright.plan.algorithms.product_roles import extents, parallel, plain, points, roles_of
+from tilewright.records import record
 
 LEFT, RIGHT = "uint8", "int8"
 """What the micro kernel multiplies."""
@@ -42,7 +43,7 @@ LARGEST = 127
 """Of |weight| in a type that has the opposite of each."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Factor:
     """An operand of a product: its bytes, and what is subtracted from them: an element and a number, if it is not 0."""
 
@@ -51,7 +52,7 @@ class Factor:
     shift: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compensation:
     """An algorithm for products of bytes by one for products without zero points, of bytes of certain types."""
 

@@ -21,7 +21,7 @@ Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks", 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -41,6 +41,7 @@ from tilewright.plan.algorithms.padded_image import SlidingProduct, padded
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, Build, Change, extents, plain, points, roles_of
 from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows
 from tilewright.plan.algorithms.winograd.toom_cook import ToomCook, toom_cook
+from tilewright.records import record
 
 SHORT = "int16"
 
@@ -192,7 +193,7 @@ def _short(builder: Builder, tensor: Tensor) -> Tensor:
     return builder.body(Load(0), tensor, dtype=SHORT, accumulator="float32", kind="narrow")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _OfBytes(Expansion):
     """The parts of an expansion whose transforms are in float32."""
 

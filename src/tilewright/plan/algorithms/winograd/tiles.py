@@ -25,7 +25,6 @@ Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 
@@ -43,6 +42,7 @@ from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, slid
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, number, parallel, plain, points, sums
 from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
 from tilewright.precision import Precision
+from tilewright.records import record
 
 TAPS = 3
 """Of filters, along both dimensions."""
@@ -95,7 +95,7 @@ def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Lic
     return expansion.in_place(expansion.results(expansion.products(expansion.data(), expansion.filters())))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expansion:
     """The parts of an expansion. Every tensor but the image has a dimension for each axis of the operator that writes it."""
 

@@ -9,10 +9,11 @@ Neural Networks", CVPR 2016). Nested, they serve filters of two dimensions: Y = 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import prod
+
+from tilewright.records import record
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
@@ -27,7 +28,7 @@ K. M. Soodhalter and D. Gregg search for such points ("Error Analysis and Improv
 Neural Networks", ACM Transactions on Mathematical Software 46(4), 2020)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ToomCook:
     """y = A^T ((G g) * (B^T d)), of `outputs` points y, `taps` points g, and as many products as B^T has rows."""
 

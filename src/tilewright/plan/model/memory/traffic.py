@@ -21,7 +21,6 @@ outer loop multiplies. There are five corrections to the printed algorithm:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import gcd
@@ -34,6 +33,7 @@ from tilewright.machine.description import MemoryLevel
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, blocks_in_view
+from tilewright.records import record
 
 Moved: TypeAlias = Mapping[str, tuple[Quantity, ...]]
 """Bytes of every operand of an operator that move into each cache level."""
@@ -68,7 +68,7 @@ class Visits:
         return self.known[indexed]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainFigures:
     """What the price of one operator needs of the rest of the chain."""
 
@@ -82,7 +82,7 @@ class ChainFigures:
     """Inputs and outputs inside the first 0, 1, ... shared loops; empty without a cache behind."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Footprints:
     """For every operand of an operator: elements of one tile, and of all tiles together."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.arrays import Quantity
 from tilewright.graph.types import Chain
 from tilewright.plan.schedule import planned_sizes
+from tilewright.records import record
 
 MOST_AXES = 60
 MOST_OPERATORS = 60
@@ -76,7 +77,7 @@ class Data:
         return Packed(array("q", self.integers), array("d", self.reals), figures)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed:
     """Integers, reals and figures as C reads them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.graph.types import Chain
@@ -12,6 +11,7 @@ from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.core.data import BeyondLimits, Data, Numbers, Packed
 from tilewright.plan.search.core.problem import pack_places
 from tilewright.plan.space.schedule_space import Choices, places_in
+from tilewright.records import record
 
 MOST_LOOPS = 12
 MOST_GROUPS = 4
@@ -21,7 +21,7 @@ Variant: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The axes of outer loops, outermost first, and the intermediates that have circular line buffers along the last of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tree:
     """Fused groups below an order of outer loops, by its number, and the tiles of all loops."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice, permutations
 from math import prod
 
@@ -28,9 +27,10 @@ from tilewright.plan.search.core.operators import pack_prefetches
 from tilewright.plan.search.core.orders import Tree, pack_tree, packed_orders
 from tilewright.plan.search.core.searched import CoreProblem
 from tilewright.plan.space.schedule_space import places_in
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoreCandidate:
     """A candidate as the core reads it."""
 
@@ -42,7 +42,7 @@ class CoreCandidate:
     """Of tiles: of the outer loops without fused groups, then of every operator's own loops behind their number and axes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decided:
     """What was decided for an operator."""
 
@@ -60,7 +60,7 @@ class Decided:
     """The numbers of the order of its loops for L1 and of their tiles among those given; -1 for none."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SmallerBlocks:
     """Blocks that loops inside an operator's block may make, for all combinations of their tiles."""
 
@@ -96,7 +96,7 @@ def core_candidate(problem: CoreProblem, candidate: Candidate) -> CoreCandidate:
     return CoreCandidate(problem, orders.packed(), int(bool(candidate.fused_groups)), array("q", places))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prefetching:
     """The micro kernels that operators may have, their own one first: they differ in what they prefetch."""
 
@@ -135,7 +135,7 @@ def _pack_kernel(data: Data, context: CostContext, operator: Operator, kernel: M
     pack_prefetches(data, context, operator, kernel)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assessed:
     """What the core found of a candidate."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from tilewright.plan.search.core.problem import packed_problem
 from tilewright.plan.search.core.tables import Extents, packed_tables
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, tree_choices
 from tilewright.plan.space.schedule_space import Space
+from tilewright.records import record
 
 COUNTED = (Counted.ORDERS_PRICED, Counted.CANDIDATES, Counted.PRICINGS, Counted.ELEMENTS)
 """In the order of `Counts` in best.c."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoreProblem:
     """A space and its orders of outer loops, as the core reads them."""
 

@@ -6,7 +6,7 @@ LogSoftmax and Hardmax go along an axis, or before opset 13 along the rows of a 
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from math import prod
 from typing import Any
 
@@ -23,6 +23,7 @@ from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar
 from tilewright.graph.expressions.scalar_functions import gelu, gelu_tanh
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
+from tilewright.records import record
 
 _X, _ZERO, _ONE, _TWO = Load(0), Literal(0.0), Literal(1.0), Literal(2.0)
 
@@ -169,7 +170,7 @@ def softsign() -> Scalar:
     return apply("divide", _X, apply("add", apply("abs", _X), _ONE))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverRows(Composed):
     """An operator along the rows of a matrix whose columns are the dimensions from `axis` on."""
 

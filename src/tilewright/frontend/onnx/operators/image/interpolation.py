@@ -9,7 +9,6 @@ with antialias these are as many as a step is wide. Taps alone are read: in a pr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import ceil
 from typing import Any
@@ -24,6 +23,7 @@ from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.index import Index, axis, constant, floordiv
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
+from tilewright.records import record
 
 TIE = np.float32(1e-6)
 """How far from the middle between two elements a position is a tie. Source: measured in onnxruntime 1.32, at float32 positions
@@ -33,7 +33,7 @@ BEFORE_11 = "before 11"
 (0.6 of 1, 2, 3, 4 is 1, 3), else those before it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resampling:
     """How one axis is resized."""
 
@@ -44,7 +44,7 @@ class Resampling:
     """The part of the axis that is resized, for `tf_crop_and_resize`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Mode:
     """The attributes that say what is interpolated, and where."""
 

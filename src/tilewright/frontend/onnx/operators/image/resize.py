@@ -9,7 +9,7 @@ position, where a division by a number is a product with its reciprocal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, replace
 from functools import cache
 from math import floor, prod
 from typing import Any
@@ -31,13 +31,14 @@ from tilewright.graph.expressions.index import floordiv
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of, with_loads
 from tilewright.graph.shapes import are_known, normalize_axis, shape_text
 from tilewright.graph.types import Operator, Tensor
+from tilewright.records import record
 
 MOST_OUTPUTS = 1 << 24
 """Positions of longer results are no exact numbers in float32."""
 HALF = Literal(0.5)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunTimeResampling:
     """How an axis is resized: its scale is a number, or the quotient of its extents where it is None."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, make_dataclass
+from dataclasses import KW_ONLY, asdict, make_dataclass
 from functools import reduce
 from inspect import signature
 from typing import Any, TypeAlias
@@ -30,6 +30,7 @@ from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.numpy_types import number_of, widened
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
+from tilewright.records import record
 
 BROADCASTING = 7
 """The opset from which on both operands broadcast, as in NumPy."""
@@ -79,7 +80,7 @@ def pointwise(name: str, *, since: int = 1, dtype: str | None = None) -> Callabl
     return decorate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ElementFunction(Pointwise):
     """A scalar function of one or two arrays."""
 
@@ -261,7 +262,7 @@ EXTREMES = ("maximum", "minimum")
 """Of any order, so that they need not be nested deeply: C of them reads an operand three times, and compilers take 2 s for 32."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variadic:
     """A function of two numbers: of the first two operands, then of its result and the third, ..."""
 
@@ -324,7 +325,7 @@ define("Sum", Variadic, "add", np.add)
 Shape: TypeAlias = Sequence[Extent]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LimitedBroadcast(Composed):
     """A function of x and of y, which lies along some dimensions of x."""
 

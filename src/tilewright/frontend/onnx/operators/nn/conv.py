@@ -10,7 +10,6 @@ Networks", arXiv:1703.06211 (2017), section 2.1; X. Zhu et al., arXiv:1811.11168
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -28,9 +27,10 @@ from tilewright.graph.expressions.extents import least_extent, times
 from tilewright.graph.expressions.scalar_functions import silu
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent, Tensor, planned_extent
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Convolution(Sliding):
     """The attributes of convolutions, and their sums without a bias."""
 

@@ -7,7 +7,6 @@ vectors are compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -29,6 +28,7 @@ from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
+from tilewright.records import record
 
 
 @onnx_operator("AveragePool")
@@ -101,7 +101,7 @@ def _root(p: int) -> Scalar:
     return apply("pow", Load(0), Literal(1.0 / p))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalPool:
     """A reduction of every channel."""
 

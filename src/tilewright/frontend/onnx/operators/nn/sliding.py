@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -18,9 +18,10 @@ from tilewright.graph.builders.convolutions.windows import PaddedWindow, Padding
 from tilewright.graph.expressions.extents import cuts_between, least_extent, plus
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent
+from tilewright.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Sliding:
     """The attributes of windows."""
 
@@ -64,7 +65,7 @@ class Sliding:
         return window_of(extents, kernel, where=where, **rules, ceil_mode=ceil_mode, may_stand_out=is_pool)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Pooling(Sliding):
     """The attributes of pools."""
 

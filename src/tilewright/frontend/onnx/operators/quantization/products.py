@@ -9,7 +9,6 @@ weights keep them small. All others are added in int64.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, prod
 from typing import Any, TypeAlias
 
@@ -37,6 +36,7 @@ from tilewright.graph.expressions.scalar import Load, apply, times
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import PRODUCT, Tensor
+from tilewright.records import record
 
 Operands: TypeAlias = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
 """An image, filters, and the zero points of both."""
@@ -135,7 +135,7 @@ class ExactMatMul:
         return with_bias(builder, sums, largest, bias)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scaled:
     """Sums of products of steps, times both scales, plus a bias in float32; or quantised again, where there is a result's scale.
 
@@ -246,7 +246,7 @@ def _lowered_parameter(builder: Builder, parameter: Tensor, x: Tensor, *, of_row
     return builder.reshape(parameter, (*parameter.shape, 1)) if is_column else _whole(builder, parameter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class IntegerConvolution(Convolution):
     """The sums of products of bytes less their zero points, of what the padding leaves out as 0."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from typing import Any, ClassVar
@@ -28,6 +27,7 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import Arrays, Operan
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, times, with_loads
 from tilewright.graph.types import Tensor
+from tilewright.records import record
 
 _X = Load(0)
 _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
@@ -46,7 +46,7 @@ _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
 """By name in lower case: the expression of x for an alpha and a beta, as far as it has these, and their defaults."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class RecurrentLayer(ABC):
     """Attributes that all recurrent layers have, and the walk along their sequences."""
 

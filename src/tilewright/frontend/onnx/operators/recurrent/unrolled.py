@@ -7,7 +7,6 @@ kernel; the maps behind them differ in where they read projected inputs (docs/de
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from tilewright.graph.builders.elementwise import broadcast, computed
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Extent, Tensor
+from tilewright.records import record
 
 MOST_STEPS = 64
 """Steps that are written out: planning and compiling take some time for each."""
@@ -44,7 +44,7 @@ Product: TypeAlias = Callable[[Any, int, int], Any]
 """Of a state (batch, hidden) with the recurrent weights of some gates (first, last): (batch, gates * hidden)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Parameters:
     """What a layer has besides its weights, as ONNX gives it; `states` are the first ones."""
 
@@ -54,7 +54,7 @@ class Parameters:
     peepholes: Tensor | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Products:
     """Of a direction: all inputs times their weights (steps, batch, gates * hidden), and the product with recurrent weights."""
 
@@ -67,7 +67,7 @@ ProductsOf: TypeAlias = Callable[[Tensor, int], Products]
 """Of the steps (steps, batch, inputs) and the number of a direction."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Way:
     """A direction: its inputs, products with its recurrent weights, and what else its steps read, as tensors or as arrays.
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, MISSING, dataclass, replace
+from dataclasses import KW_ONLY, MISSING, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Point,
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, StateVariable, Tensor
+from tilewright.records import record
 
 _DISTANCE = apply("subtract", Point(), State("largest"))
 _SHARE = apply("where", apply("equal", Point(), State("largest")), Literal(1.0), apply("exp", _DISTANCE))
@@ -48,7 +49,7 @@ LOG_SUM_EXP = Reduction(
 LOG_SUM_EXP_NAME = "ReduceLogSumExp"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Formula:
     """What is computed of the elements: `after(reduction(before(x)))`."""
 
@@ -64,7 +65,7 @@ class Formula:
             return FUNCTIONS[self.after].numpy(total) if self.after else total
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduce:
     """Over the dimensions that an operand names, or all; or none, if that is said."""
 
@@ -161,7 +162,7 @@ for _name in FORMULAS:
     define(_name, Reduce, _name, since=13 if _name == "ReduceSum" else 18)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgExtreme:
     """The position of the extreme of every row."""
 
@@ -227,7 +228,7 @@ LONGEST = 64
 """Elements along the axis up to which every sum is made anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cumulate:
     """The sums or products up to each position, or from it on; without its own element if `exclusive`."""
 

@@ -20,7 +20,7 @@ The edges of the bands are rounded down to bins of a transform of `dft_length` p
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.shapes import normalize_axis
+from tilewright.records import record
 
 
 def check_parts(x: Any, where: str) -> None:
@@ -109,7 +110,7 @@ def _frame_length(samples: int, window: Any, frame_length: Any) -> int:
     return length
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """The window of `size` points with these weights of its cosines, periodic or symmetric."""
 
