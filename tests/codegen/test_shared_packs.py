@@ -10,9 +10,9 @@ import pytest
 from tests.codegen.test_packed_ahead import RIGHTS, random_plan, run
 from tests.support.chains import artifact_of, random_inputs
 from tests.support.expected import EPS
-from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
+from tilewright.plan.threads import LEAST_PARALLEL_S
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.runtime.executable import load
 

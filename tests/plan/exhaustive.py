@@ -18,6 +18,7 @@ from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.schedule import FusedGroup, Schedule, Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered, may_lead
+from tilewright.plan.threads import LATE_SHARE, enough_blocks
 
 
 def cheapest(context: CostContext, multiples: Mapping[str, int]) -> float:
@@ -27,14 +28,15 @@ def cheapest(context: CostContext, multiples: Mapping[str, int]) -> float:
 
 
 def on_cores(context: CostContext, schedule: Schedule, seconds: float) -> float:
-    """The time of the core that gets most blocks when equal blocks are dealt out one by one."""
+    """The time of the core that gets most blocks when equal blocks are dealt out one by one, and ends late if they are few."""
     blocks, cores = block_count(context.chain, schedule), context.machine.cores
     if blocks == 1 or cores == 1:
         return seconds
     hands = [0.0] * cores
     for block in range(blocks):
         hands[block % cores] += seconds / blocks
-    return max(hands) + context.machine.parallel_region_s
+    late = LATE_SHARE * max(0.0, 1 - blocks / enough_blocks(cores))
+    return max(hands) + late * seconds / blocks + context.machine.parallel_region_s
 
 
 def price(context: CostContext, schedule: Schedule) -> float:

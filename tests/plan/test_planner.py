@@ -27,13 +27,13 @@ from tilewright.machine import Machine
 from tilewright.plan.layout import panels
 from tilewright.plan.model.cost import later_passes_seconds
 from tilewright.plan.model.cost_context import context_of
-from tilewright.plan.model.threads import imbalance
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, OtherKernel
 from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.regions.online_reductions import cut_axes
 from tilewright.plan.schedule import Compute, Loop, Pack, fused_schedule
 from tilewright.plan.space.executability import is_executable
+from tilewright.plan.threads import imbalance
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.report.reasons import alternative_text, loss_text
 

@@ -259,7 +259,7 @@ def _split_plan(plan: Plan, context: CostContext, split: SplitReduction, prefetc
         constant_bytes=constant_bytes(context, schedule),
         price=price,
         rejected=(
-            lost_single_part(plan, split),
+            lost_single_part(plan, split.axis, price),
             *lost_fusion(plan.chain, price, plan.unfused_price),
             *prefetches.rejected,
         ),

@@ -86,8 +86,8 @@ class Defeat(Enum):
     """It is slower, since intermediates go through memory."""
     MEMORY_BETWEEN = auto()
     """It is not slower, but needs memory for intermediates."""
-    FEW_BLOCKS = auto()
-    """Threads would have too few blocks."""
+    THREADS_WAIT = auto()
+    """It is not slower on one thread, but has fewer blocks than there are cores."""
     DOES_NOT_FIT = auto()
     """Its working set is larger than the usable share of a memory level."""
     SLOWER = auto()
@@ -119,6 +119,9 @@ class LossReason:
     """Whether its figure is only the least that it can cost."""
     source: str = ""
     """The operator of which the figures are, if the choice was taken over from it."""
+    blocks: int = 0
+    """Where threads wait for others: of the plan."""
+    cores: int = 0
 
 
 # Why an edge is cut

@@ -14,6 +14,7 @@ from tilewright.plan.chains import AxisName, OperatorName, TensorName
 from tilewright.plan.layout import Layout
 from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, TakenOver, Tiles, WholeGroup
 from tilewright.plan.schedule import Schedule
+from tilewright.plan.threads import threads_seconds
 from tilewright.records import record
 
 
@@ -134,13 +135,13 @@ class Price:
     def on(self, threads: int) -> float:
         """The time on several threads: whole blocks are dealt out, the call itself stays on one.
 
-        >>> Price((PriceTerm(TermKind.ARITHMETIC, 8.0, "x"), PriceTerm(TermKind.CALL, 1.0)), blocks=6).on(4)
-        3.6666666666666665
+        >>> Price((PriceTerm(TermKind.ARITHMETIC, 8.0, "x"), PriceTerm(TermKind.CALL, 1.0)), blocks=16).on(5)
+        3.0
         """
         if threads <= 1 or self.blocks <= 1:
             return self.seconds
-        call = sum(term.seconds for term in self.terms if term.kind is TermKind.CALL)
-        return call + (self.seconds - call) * -(-self.blocks // threads) / self.blocks + self.region_s
+        call_s = sum(term.seconds for term in self.terms if term.kind is TermKind.CALL)
+        return float(call_s + threads_seconds(self.seconds - call_s, self.blocks, threads, self.region_s))
 
 
 @record

@@ -15,7 +15,7 @@ from tilewright.report import units
 DEFEATS = {
     Defeat.THROUGH_MEMORY: "intermediates go through memory",
     Defeat.MEMORY_BETWEEN: "fused it needs no memory in between",
-    Defeat.FEW_BLOCKS: "too few blocks for threads",
+    Defeat.THREADS_WAIT: "{blocks} on {cores} threads: {waiting} wait",
     Defeat.DOES_NOT_FIT: "does not fit its share of {beside}",
     Defeat.SLOWER: "slower",
     Defeat.SLOWER_THAN: "{beside} is faster",
@@ -92,13 +92,17 @@ def alternative_text(alternative: reasons.Alternative) -> str:
 def loss_text(rejected: Rejected) -> str:
     """Why an alternative lost; of micro kernels it begins with the operator.
 
-    >>> loss_text(Rejected(reasons.OnePart("k"), 4, 16, "blocks", reasons.LossReason(Defeat.FEW_BLOCKS)))
-    'too few blocks for threads'
+    >>> loss_text(Rejected(reasons.OnePart("k"), 8.0, 2.0, "s", reasons.LossReason(Defeat.THREADS_WAIT, blocks=1, cores=8)))
+    '1 block on 8 threads: 7 wait'
     """
     reason = rejected.reason
     subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, reasons.OtherKernel) else ""
     source = f"; as for {reason.source}" if reason.source else ""
-    return f"{subject}{DEFEATS[reason.defeat].format(beside=algorithm_text(reason.beside))}{_bound_text(reason.is_bound)}{source}"
+    blocks, waiting = units.quantity(reason.blocks, "blocks"), reason.cores - reason.blocks
+    defeat = DEFEATS[reason.defeat].format(
+        beside=algorithm_text(reason.beside), blocks=blocks, cores=reason.cores, waiting=waiting
+    )
+    return f"{subject}{defeat}{_bound_text(reason.is_bound)}{source}"
 
 
 def rejected_text(rejected: Rejected) -> str:

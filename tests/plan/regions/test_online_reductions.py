@@ -14,13 +14,13 @@ from tilewright.coefficients import coefficients_for
 from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
-from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import CutRows, EveryOperatorAlone
 from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.regions.online_reductions import cut_axes, cut_rows, divided_by_readers, softmax_weights
 from tilewright.plan.schedule import Loop, Schedule, fused_schedule
 from tilewright.plan.space.executability import is_executable, why_not_executable
+from tilewright.plan.threads import ENOUGH_BLOCKS
 from tilewright.plan.types import Plan, TermKind
 
 SMALL = {"m": 3, "n": 2, "k": 2, "l": 3, "b": 1}

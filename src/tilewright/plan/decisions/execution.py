@@ -19,11 +19,11 @@ from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
 from tilewright.plan.schedule import Pack, planned_sizes
+from tilewright.plan.threads import LEAST_PARALLEL_S
 from tilewright.plan.types import OperatorPlan, Plan
 
 SLICED_ROWS, SLICE_STEPS = 2, 8

@@ -17,10 +17,10 @@ from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.element_types import is_held_short
 from tilewright.plan.model.cost import floor, function_seconds
 from tilewright.plan.model.cost_context import context_of
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.schedule import Compute, Node, Schedule, nest, planned_sizes
+from tilewright.plan.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
 
 

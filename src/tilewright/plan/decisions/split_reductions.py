@@ -18,12 +18,12 @@ from tilewright.plan.model.cost import useful_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.needed_work import least_guarded_work
 from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, combine_seconds
-from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
+from tilewright.plan.threads import LEAST_PARALLEL_S, threads_seconds
 
 
 def split_reduction(
@@ -67,7 +67,7 @@ def least_seconds(context: CostContext, part: CostContext, passes: float) -> flo
     arithmetic_s = sum(useful_seconds(part, operator) * least_guarded_work(part, operator.name).computed for operator in products)
     cores, region_s = context.machine.cores, context.machine.parallel_region_s
     parts_s = passes * arithmetic_s + combine_seconds(context, ceil(passes))
-    return float(threads_seconds(parts_s, cores, cores, 2 * region_s))
+    return float(parts_s / cores + 2 * region_s * (cores > 1))
 
 
 def split_axis(chain: Chain) -> str | None:

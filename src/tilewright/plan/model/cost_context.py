@@ -23,12 +23,12 @@ from tilewright.leaves.registry import bindings
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
 from tilewright.plan.element_types import held_bytes, outer_bytes, product_type
-from tilewright.plan.model.threads import enough_blocks
 from tilewright.plan.regions.epilogues import Epilogue, taken
 from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.schedule import planned_sizes
+from tilewright.plan.threads import enough_blocks
 from tilewright.records import record
 
 
@@ -136,8 +136,6 @@ class CostContext:
     """Of every operator: its reads, those of its epilogue, then its write."""
     compulsory_bytes: int
     """All inputs and the output, once."""
-    arithmetic_s: float
-    """Of all contractions at the machine's peak."""
     enough_blocks: int
     """Blocks that a plan provides if the work is large enough to be worth distributing."""
     epilogues: Mapping[str, Epilogue] = field(default_factory=dict)
@@ -233,15 +231,11 @@ def context_of(
     sizes, epilogues = planned_sizes(chain), taken(chain, kernels)
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     operands, compulsory = _all_operands(chain, epilogues, in_tiles), compulsory_bytes(chain, sizes)
-    flops_of = {name: flops(chain.operator(name), sizes) for name in roles}
-    arithmetic, enough = sum(seconds_at_peak(machine, flops_by_type(chain, flops_of))), enough_blocks(machine.cores)
-    alike = kinds(chain, roles, epilogues)
+    enough, alike = enough_blocks(machine.cores), kinds(chain, roles, epilogues)
     contractions = {name: _contraction(chain, chain.operator(name), own_roles, sizes) for name, own_roles in roles.items()}
     leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors, machine)
     leaves |= {name: kernel.binding(roles[name]) for name, kernel in kernels.items()}
-    context = CostContext(
-        chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, enough, epilogues, alike
-    )
+    context = CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, enough, epilogues, alike)
     return replace(context, contractions=contractions, in_tiles=in_tiles, leaves=leaves, available=available)
 
 

@@ -18,11 +18,11 @@ from tilewright.plan.model.cost_context import CostContext, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.operands.packing_cost import operands_read_once
-from tilewright.plan.model.threads import imbalance
 from tilewright.plan.reasons import BeyondShare, CombinedParts, Loops, ParallelBlocks, Tiles
 from tilewright.plan.regions.loop_views import ChainView, LoopView, block_count, view_schedule
 from tilewright.plan.regions.online_reductions import row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import FusedGroup, Loop, Schedule, fused_schedule
+from tilewright.plan.threads import imbalance
 from tilewright.plan.types import Price, PriceTerm, TermKind
 from tilewright.records import record
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Candidate
-from tilewright.plan.model.threads import imbalance
 from tilewright.plan.schedule import FusedGroup, planned_sizes
+from tilewright.plan.threads import threads_share
 from tilewright.records import record
 
 Tiles = Mapping[str, int]
@@ -51,8 +51,7 @@ class Order:
     def bound(self, context: CostContext, tiles: Tiles, *, cores_s: float, used_bytes: int, blocks: int) -> Candidate:
         """What the order costs at least, with these tiles: for what is told of plans that lost."""
         outer_loops, groups = _cutting(context, self.outer_loops, tiles), self._cut_groups(context, tiles)
-        cores = context.machine.cores
-        seconds = float(cores_s * cores / imbalance(blocks, cores))
+        seconds = float(cores_s / threads_share(blocks, context.machine.cores))
         return Candidate(outer_loops, tiles, {}, {}, seconds, cores_s, used_bytes, blocks, True, self.line_buffered, groups)
 
     def _cut_groups(self, context: CostContext, tiles: Tiles) -> tuple[FusedGroup, ...]:

@@ -31,7 +31,6 @@ from tilewright.plan.decisions.split_reductions import split_axis
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.price_check import no_price
 from tilewright.plan.model.pricing import Candidate
-from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.reasons import Loops
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds, TileBlocks
@@ -44,6 +43,7 @@ from tilewright.plan.search.core.searched import search as searched_by_core
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
 from tilewright.plan.space.schedule_space import Space, space_of
+from tilewright.plan.threads import threads_seconds
 from tilewright.records import record
 
 MOST_PROBLEMS = 8
@@ -191,9 +191,7 @@ def found_by_core_or_arrays(problem: PlanningProblem) -> Sequence[Found]:
 
 def searched_by_arrays(problem: PlanningProblem) -> Sequence[Found]:
     """The same by the Python formulas: the core's oracle, and its fallback without a compiler."""
-    context = problem.context
-    enough = min(context.enough_blocks, max(outer_loops.most_blocks() for outer_loops in problem.outer_orders))
-    work = _Search(problem.bounds, enough)
+    work = _Search(problem.bounds)
     work.add(problem.outer_orders)
     if fused_groups := possible_fused_groups(problem.space):
         keeping = [number for number, outer_loops in enumerate(work.outer_orders) if outer_loops.keeps_all()]
@@ -224,8 +222,6 @@ class _Search:
     """Orders of outer loops, with what they cost and use at least, and what those gave that were searched."""
 
     bounds: Bounds
-    enough: int
-    """Blocks that plans have."""
     outer_orders: list[OuterLoops] = field(default_factory=list)
     least: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     found: dict[int, Candidate] = field(default_factory=dict)
@@ -243,7 +239,7 @@ class _Search:
             price, used = self.least[number]
             bound, bound_of_spills = (self._bound(number, spills) for spills in (False, True))
             able = (price <= bound) & ((used <= capacity_bytes) | (price <= bound_of_spills))
-            if (restricted := self._able(orders[number], able, bound)) is not None:
+            if (restricted := orders[number].restricted(able)) is not None:
                 self.found[number] = restricted.best()
 
     def trees(self, numbers: Iterable[int], fused_groups: Sequence[FusedGroup]) -> Iterator[OuterLoops]:
@@ -255,14 +251,8 @@ class _Search:
         for outer_loops in map(self.outer_orders.__getitem__, numbers):
             free = [fused_group for fused_group in fused_groups if not set(fused_group.axes) & set(outer_loops.outer_loops)]
             able = outer_loops.least(self.bounds, live=0)[0] <= bound if free else np.array(False)
-            if (restricted := self._able(outer_loops, able, bound)) is not None:
+            if (restricted := outer_loops.restricted(able)) is not None:
                 yield from _trees_below(restricted, free, bound)
-
-    def _able(self, outer_loops: OuterLoops, able: np.ndarray, bound: float) -> OuterLoops | None:
-        """The able tiles of an order of outer loops; None where these can only have fewer blocks than the work is worth."""
-        restricted, context = outer_loops.restricted(able), self.bounds.context
-        is_few = restricted is not None and restricted.most_blocks() < self.enough and context.arithmetic_s > LEAST_PARALLEL_S
-        return None if is_few and bound < np.inf else restricted
 
     def _bound(self, number: int, spills: bool) -> float:
         """The price above which an order of outer loops, or tiles of it, cannot win after those that were found; infinite if
@@ -272,9 +262,8 @@ class _Search:
         fit bounds only what cannot fit (`spills`).
         """
         context, coefficients = self.bounds.context, self.bounds.context.coefficients
-        fitting = {place: one for place, one in self.found.items() if spills or one.used_bytes <= context.capacity_bytes}
-        distributed = {n: one for n, one in fitting.items() if one.blocks >= self.enough or one.seconds <= LEAST_PARALLEL_S}
-        able = {position: candidate.cores_s for position, candidate in distributed.items()}
+        fits = {place: one for place, one in self.found.items() if spills or one.used_bytes <= context.capacity_bytes}
+        able = {position: candidate.cores_s for position, candidate in fits.items()}
         if not able:
             return float("inf")
         before = [seconds / coefficients.least_gain for position, seconds in able.items() if position < number]
@@ -294,13 +283,10 @@ def _trees_below(outer_loops: OuterLoops, fused_groups: Sequence[FusedGroup], bo
 
 
 def _winner(context: CostContext, found: Sequence[Candidate]) -> Candidate:
-    """The first of those that fit, have enough blocks, and cost no more than what another loop must gain."""
+    """The first of those that fit and cost no more than what another loop must gain."""
     able = [c for c in found if c.used_bytes <= context.capacity_bytes] or list(found)
     if not able:
         raise no_price(context.chain, context.machine, "every schedule has a price that is not a number")
-    if min(candidate.seconds for candidate in able) > LEAST_PARALLEL_S:
-        most = min(context.enough_blocks, max(candidate.blocks for candidate in able))
-        able = [candidate for candidate in able if candidate.blocks >= most]
     fastest = min(candidate.cores_s for candidate in able)
     winner = next((c for c in able if 0 <= c.cores_s <= fastest * context.coefficients.least_gain), None)
     if winner is None:

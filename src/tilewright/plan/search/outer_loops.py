@@ -24,7 +24,6 @@ from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, se
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.model.pricing import Candidate
-from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.loop_views import (
     ChainView,
     LoopView,
@@ -46,6 +45,7 @@ from tilewright.plan.search.resident_tiles import (
     resident_bytes_of_others,
 )
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, best_index, broadcast, shared_view
+from tilewright.plan.threads import threads_seconds
 from tilewright.records import record
 
 
@@ -171,10 +171,6 @@ class OuterLoops:
         """Whether no intermediate is computed again, or line-buffered."""
         return all(storage is Storage.KEEP for storage in self.view.storage.values())
 
-    def most_blocks(self) -> int:
-        """The most independent blocks that any tiles give."""
-        return int(np.max(self.parallel_blocks))
-
     def best(self) -> Candidate:
         """The best candidate."""
         count(Counted.ORDERS_PRICED)
@@ -238,10 +234,9 @@ class OuterLoops:
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         used = reduce(np.maximum, (choice.used for choice in choices.values()))
         blocks = spread(self.parallel_blocks, self.shape)
-        too_few = (blocks < min(context.enough_blocks, blocks.max())) & (total > LEAST_PARALLEL_S)
         volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = np.asarray(self._on_cores(total))
-        index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)
+        index = best_index(on_cores, volume, context.coefficients.equal_within)
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
         inner = {name: self._inner_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
         return self._order().candidate(

@@ -9,9 +9,8 @@ from tilewright.plan.decisions.micro_kernel import RankedKernels, is_exact, oper
 from tilewright.plan.element_types import held_type
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.pricing import Candidate, SplitReduction
+from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, LossReason, OnePart, OtherKernel, OtherLoops
-from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import recomputes
 from tilewright.plan.types import Plan, Price, Rejected
@@ -27,26 +26,33 @@ def lost_fusion(chain: Chain, price: Price, unfused: Price | None) -> Iterator[R
         yield Rejected(EveryOperatorAlone(), unfused.seconds, price.seconds, "s", LossReason(defeat))
 
 
-def lost_single_part(plan: Plan, split: SplitReduction) -> Rejected:
-    """The plan of a chain whose reduction is not split."""
-    blocks, split_blocks = block_count(plan.chain, plan.schedule), block_count(plan.chain, split.schedule())
-    return Rejected(OnePart(split.axis), blocks, split_blocks, "blocks", LossReason(Defeat.FEW_BLOCKS))
+def lost_single_part(plan: Plan, axis: str, split: Price) -> Rejected:
+    """The plan of a chain whose reduction is not split along an axis."""
+    cores, blocks = plan.machine.cores, plan.price.blocks
+    reason = LossReason(Defeat.THREADS_WAIT, blocks=blocks, cores=cores) if blocks < cores else LossReason(Defeat.SLOWER)
+    return Rejected(OnePart(axis), plan.price.on(cores), split.on(cores), "s", reason)
 
 
 def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Candidate]) -> Iterator[Rejected]:
-    """The candidates of the search that lost to the winner, by memory, blocks for threads, or time."""
+    """The candidates of the search that lost to the winner, by memory or time."""
     alternatives = [candidate for candidate in found if candidate is not winner]
     for candidate in alternatives[:KEPT_REJECTIONS]:
         lost = OtherLoops(_storage(context.chain, candidate), candidate.loops())
         if candidate.used_bytes > context.capacity_bytes >= winner.used_bytes:
             reason = LossReason(Defeat.DOES_NOT_FIT, context.fusion_level.name)
             yield Rejected(lost, candidate.used_bytes, context.capacity_bytes, "bytes", reason)
-        elif candidate.blocks < min(context.enough_blocks, winner.blocks) and candidate.seconds <= winner.seconds:
-            yield Rejected(lost, candidate.blocks, winner.blocks, "blocks", LossReason(Defeat.FEW_BLOCKS))
         else:
-            defeat = Defeat.SLOWER if candidate.cores_s > winner.cores_s else Defeat.LITTLE_GAIN
-            reason = LossReason(defeat, is_bound=candidate.is_bound)
+            reason = _lost_time(candidate, winner, context.machine.cores)
             yield Rejected(lost, candidate.cores_s, winner.cores_s, "s", reason)
+
+
+def _lost_time(lost: Candidate, winner: Candidate, cores: int) -> LossReason:
+    """Why a candidate lost by its time on the cores."""
+    if lost.cores_s <= winner.cores_s:
+        return LossReason(Defeat.LITTLE_GAIN, is_bound=lost.is_bound)
+    if lost.blocks < min(cores, winner.blocks) and lost.seconds <= winner.seconds:
+        return LossReason(Defeat.THREADS_WAIT, is_bound=lost.is_bound, blocks=lost.blocks, cores=cores)
+    return LossReason(Defeat.SLOWER, is_bound=lost.is_bound)
 
 
 def lost_inexact(context: CostContext) -> Iterator[Rejected]:

@@ -21,10 +21,10 @@ from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Graph, Operator, Tensor, planned_extent
 from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored
-from tilewright.plan.model.threads import LEAST_PARALLEL_S, enough_blocks
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
 from tilewright.plan.regions.epilogues import SUMS, passed_in_tiles
+from tilewright.plan.threads import LEAST_PARALLEL_S, enough_blocks
 from tilewright.plan.types import Price, TermKind
 
 Operators = tuple[Operator, ...]

@@ -24,12 +24,12 @@ from tilewright.plan.memory import remembered
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Candidate
-from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance
 from tilewright.plan.planner import MOST_CHAINS, PricedChain, Searched, checked_chain, refined
 from tilewright.plan.reasons import TakenOver
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
+from tilewright.plan.threads import LEAST_PARALLEL_S, imbalance
 from tilewright.plan.types import Plan
 from tilewright.plan.whole_model.division import Division, Part, PlanningOptions, division_of
 from tilewright.plan.whole_model.forms import Near, form_of

@@ -13,8 +13,10 @@ typedef struct {
 
 static inline double on_cores(const Problem *problem, double seconds, int64_t blocks) {
   if (problem->cores == 1) return seconds;
-  double imbalance = (double)(quotient_up(blocks, problem->cores) * problem->cores) / (double)blocks;
-  return seconds * imbalance / (double)problem->cores + problem->region_s * (double)(blocks > 1);
+  double few = (double)(blocks > 1 && blocks < problem->enough_blocks);
+  double late = problem->late_share * (1 - (double)blocks / (double)problem->enough_blocks) * few;
+  double rounds = (double)quotient_up(blocks, problem->cores) + late;
+  return seconds * (rounds / (double)blocks) + problem->region_s * (double)(blocks > 1);
 }
 
 static inline double with_spills(const Problem *problem, double price, double used) {
@@ -254,21 +256,17 @@ static double volume_of(const Problem *problem, const Order *order, int64_t numb
   return volume;
 }
 
-// The point of the least price with enough blocks; of equal ones that with the largest tiles.
+// The point of the least price; of equal ones that with the largest tiles.
 static int64_t best_point(const Pricing *pricing) {
   const Problem *problem = pricing->problem;
-  int64_t most_blocks = 0, best = -1;
-  for (int64_t p = 0; p < pricing->points; p++) most_blocks = most_count(most_blocks, pricing->blocks[p]);
-  int64_t enough = least_count(problem->enough_blocks, most_blocks);
+  int64_t best = -1;
   double lowest = 0, largest = 0;
   for (int64_t p = 0; p < pricing->points; p++) {
-    int is_few = pricing->blocks[p] < enough && pricing->seconds[p] > problem->least_parallel_s;
-    double price = is_few ? INFINITE : pricing->cores_s[p];
+    double price = pricing->cores_s[p];
     lowest = p ? (price != price || lowest != lowest ? price + lowest : least(lowest, price)) : price;
   }
   for (int64_t p = 0; p < pricing->points; p++) {
-    int is_few = pricing->blocks[p] < enough && pricing->seconds[p] > problem->least_parallel_s;
-    double price = is_few ? INFINITE : pricing->cores_s[p];
+    double price = pricing->cores_s[p];
     double volume = price <= lowest * problem->equal_within ? volume_of(problem, pricing->order, p) : -1;
     if (best < 0 || volume > largest) best = p, largest = volume;
   }

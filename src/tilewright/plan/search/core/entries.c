@@ -171,13 +171,10 @@ static int64_t *write_candidate(const Search *search, int64_t number, int64_t *i
 }
 
 // What every order costs at least if nothing spills: bounds are computed when an order may still win by that.
-static int bound_orders(Search *search, int64_t without_trees) {
-  int64_t most = 0;
+static int bound_orders(Search *search) {
   for (int64_t n = 0; n < search->count; n++) {
-    if (n < without_trees) most = most_count(most, most_blocks(search->problem, &search->orders[n]));
     if (!bound_without_spills(&search->bounding, &search->orders[n], &search->point, &search->bounds[n])) return 0;
   }
-  search->enough = least_count(search->problem->enough_blocks, most);
   return 1;
 }
 
@@ -200,7 +197,7 @@ EXPORTED int64_t tw_above_trees(const Data *problem_data, const Data *order_data
   if (!search) return 0;
   int result = start_search(search, problem_data, order_data, count, 0, &arena);
   if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
-  if (result > 0) result = bound_orders(search, count);
+  if (result > 0) result = bound_orders(search);
   if (result > 0) result = search_some(search, 1);
   if (result <= 0) return result;
   int64_t next = 0;
@@ -235,7 +232,7 @@ EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int
   if (!search) return 0;
   int result = start_search(search, problem_data, order_data, count, trees, &arena);
   if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
-  if (result > 0) result = bound_orders(search, count);
+  if (result > 0) result = bound_orders(search);
   if (result > 0 && keeping_first) result = search_some(search, 1);
   if (result > 0) result = search_some(search, 0);
   if (result <= 0) return result;

@@ -196,7 +196,6 @@ typedef struct {
 typedef struct {
   int64_t axis_count, operator_count, tensor_count, level_count, fusion, source;
   int64_t capacity_bytes, pack_limit_bytes, cores, enough_blocks, is_split;
-  double arithmetic_s;  // of all contractions at the peak of the machine
   int64_t level_bytes[MOST_LEVELS], sharing_cores[MOST_LEVELS];
   const int64_t *sizes, *is_symbolic;
   int64_t tile_counts[64], outer_counts[64];  // tiles of every axis, and how many of the first of them outer loops may have
@@ -210,8 +209,8 @@ typedef struct {
   int64_t group_lengths[64];
   double bandwidths[MOST_LEVELS];
   double nearest_bytes, overlapped, visible, visible_nearest, least_gain, equal_within, tile_end_cycles, block_cycles, hz;
-  double pass_cycles, region_s, prefetch_hides, far_page_cycles, lookup_cycles, stream_cycles, run_cycles, page_bytes;
-  double tlb_entries, second_tlb_entries, visible_later, least_parallel_s, row_unroll, line_bytes, followed_rows;
+  double pass_cycles, region_s, late_share, prefetch_hides, far_page_cycles, lookup_cycles, stream_cycles, run_cycles, page_bytes;
+  double tlb_entries, second_tlb_entries, visible_later, row_unroll, line_bytes, followed_rows;
   Operator *operators;
   Tensor *tensors;
   const double *figures;  // of all tables
@@ -431,10 +430,10 @@ static int read_problem(Reader *from, const double *figures, Problem *into, Aren
   }
   double *reals[] = {
       &into->nearest_bytes, &into->overlapped, &into->visible, &into->visible_nearest, &into->least_gain, &into->equal_within,
-      &into->tile_end_cycles, &into->block_cycles, &into->hz, &into->pass_cycles, &into->region_s, &into->prefetch_hides,
+      &into->tile_end_cycles, &into->block_cycles, &into->hz, &into->pass_cycles, &into->region_s, &into->late_share, &into->prefetch_hides,
       &into->far_page_cycles, &into->lookup_cycles, &into->stream_cycles, &into->run_cycles, &into->page_bytes,
-      &into->tlb_entries, &into->second_tlb_entries, &into->visible_later, &into->least_parallel_s, &into->row_unroll,
-      &into->line_bytes, &into->followed_rows, &into->arithmetic_s};
+      &into->tlb_entries, &into->second_tlb_entries, &into->visible_later, &into->row_unroll,
+      &into->line_bytes, &into->followed_rows};
   for (unsigned r = 0; r < sizeof reals / sizeof *reals; r++) *reals[r] = real(from);
   into->sizes = integers(from, into->axis_count);
   into->is_symbolic = integers(from, into->axis_count);

@@ -16,7 +16,6 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.pages import FOLLOWED_ROWS
 from tilewright.plan.model.needed_work import key_alignment
-from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.live_ranges import buffers_in_turns, users_of
 from tilewright.plan.regions.masked_pairs import shares_of_pairs
 from tilewright.plan.regions.masks import key_mask_of
@@ -33,6 +32,7 @@ from tilewright.plan.search.core.data import (
 )
 from tilewright.plan.search.core.operators import pack_operator, pack_readings
 from tilewright.plan.space.schedule_space import Space, broadcast
+from tilewright.plan.threads import LATE_SHARE, enough_blocks
 
 
 def packed_problem(space: Space, numbers: Numbers) -> Packed:
@@ -58,16 +58,16 @@ def _pack_machine(data: Data, context: CostContext) -> None:
         raise BeyondLimits
     counts = (len(chain.extents), len(chain.operators), len(chain.tensors), len(context.cache_levels))
     data.integers += (*counts, context.fusion_position, context.source_position, context.capacity_bytes, context.pack_limit_bytes)
-    data.integers += (machine.cores, context.enough_blocks, split_axis(chain) is not None)
+    data.integers += (machine.cores, enough_blocks(machine.cores), split_axis(chain) is not None)
     for level, behind in pairwise(machine.levels):
         data.integers += (level.size_bytes, min(level.shared_by_cores, machine.cores))
         data.reals.append(behind.bandwidth_bytes_per_s)
     data.reals += (context.nearest_bytes, cost.overlapped_traffic, cost.visible_traffic, cost.visible_l1_traffic)
     data.reals += (cost.least_gain, cost.equal_within, cost.tile_end_cycles, cost.block_cycles, machine.frequency_hz)
-    data.reals += (cost.pass_cycles_per_vector, machine.parallel_region_s, cost.prefetch_hides, cost.far_page_cycles)
+    data.reals += (cost.pass_cycles_per_vector, machine.parallel_region_s, LATE_SHARE, cost.prefetch_hides, cost.far_page_cycles)
     data.reals += (cost.lookup_cycles, cost.stream_cycles, cost.run_cycles, machine.page_bytes, machine.tlb_entries)
-    data.reals += (machine.second_tlb_entries, cost.visible_later_passes, LEAST_PARALLEL_S, ROW_UNROLL)
-    data.reals += (context.cache_levels[0].line_bytes, FOLLOWED_ROWS, context.arithmetic_s)
+    data.reals += (machine.second_tlb_entries, cost.visible_later_passes, ROW_UNROLL)
+    data.reals += (context.cache_levels[0].line_bytes, FOLLOWED_ROWS)
 
 
 def _pack_space(data: Data, space: Space, numbers: Numbers) -> None:

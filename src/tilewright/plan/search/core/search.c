@@ -265,7 +265,7 @@ static int is_cut(const Problem *problem, const Order *order, const Point *point
 
 typedef struct {
   const Problem *problem;
-  int64_t count, enough;
+  int64_t count;
   Order *orders;
   Bound *bounds;
   Candidate *found;
@@ -283,24 +283,10 @@ static double price_to_beat(const Search *search, int64_t number, int with_spill
   for (int64_t n = 0; n < search->count; n++) {
     const Candidate *one = &search->found[n];
     if (!search->is_found[n] || (!with_spilled && one->used_bytes > (double)problem->capacity_bytes)) continue;
-    if (one->blocks < search->enough && one->seconds > problem->least_parallel_s) continue;
     lowest = least(lowest, one->cores_s);
     if (n < number) before = least(before, one->cores_s / problem->least_gain);
   }
   return lowest == INFINITE ? INFINITE : least(lowest * problem->least_gain * problem->equal_within, before);
-}
-
-static int64_t most_blocks(const Problem *problem, const Order *order) {
-  int64_t blocks = 1;
-  for (int64_t i = 0; i < order->parallel_count; i++) {
-    int64_t axis = order->outer[i], dim = dimension_of(order, axis), most_trips = 0;
-    for (int64_t n = 0; n < order->picked[dim]; n++) {
-      int64_t tile = tile_of(problem, axis, choice(order, dim, n));
-      most_trips = most_count(most_trips, quotient_up(problem->sizes[axis], tile));
-    }
-    blocks *= most_trips;
-  }
-  return blocks;
 }
 
 // Keeps those tiles of an order's axes that are part of any able point; 0 if there are none, -1 without memory.
@@ -345,13 +331,6 @@ static int restrict_to(Search *search, Order *order, const double *prices, const
   return restrict_order(order, able, search->bounding.arena);
 }
 
-// Whether an order can only have fewer blocks than the work is worth, beside what was found.
-static int has_few_blocks(const Search *search, const Order *order, double limit) {
-  const Problem *problem = search->problem;
-  int is_few = most_blocks(problem, order) < search->enough && problem->arithmetic_s > problem->least_parallel_s;
-  return is_few && limit < INFINITE;
-}
-
 // Searches one order of outer loops among the tiles that can still win. As `best_of`; 2 if none can.
 static int search_order(Search *search, int64_t number) {
   Order order = search->orders[number];
@@ -359,7 +338,7 @@ static int search_order(Search *search, int64_t number) {
   double limit = price_to_beat(search, number, 0), of_spills = price_to_beat(search, number, 1);
   int restricted = restrict_to(search, &order, bound->price, bound->used, limit, of_spills);
   if (restricted < 0) return 0;
-  if (!restricted || has_few_blocks(search, &order, limit)) return 2;
+  if (!restricted) return 2;
   search->counts.orders_priced++;
   return best_of(search->problem, &order, &search->found[number], &search->counts, search->bounding.arena);
 }
@@ -441,7 +420,7 @@ static int restrict_above_trees(Search *search, Order *order, double limit, Read
   if (!bound_order(&search->bounding, order, &search->point, 0, &bound)) return 0;
   int restricted = restrict_to(search, order, bound.price, 0, limit, 0);
   if (restricted < 0) return 0;
-  if (!restricted || has_few_blocks(search, order, limit)) return 2;
+  if (!restricted) return 2;
   live = least_live(search, order, choices);
   if (!live) return 0;
   int priced = prices_at_best(search->problem, order, live, &prices, &search->counts, search->bounding.arena);
