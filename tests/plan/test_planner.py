@@ -33,7 +33,7 @@ from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.regions.online_reductions import cut_axes
 from tilewright.plan.schedule import Compute, Loop, Pack, fused_schedule
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.threads import imbalance
+from tilewright.plan.threads import LATE_SHARE, enough_blocks, imbalance
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.report.reasons import alternative_text, loss_text
 
@@ -179,7 +179,8 @@ def test_the_price_on_threads_is_that_of_the_thread_with_most_blocks() -> None:
         hands = [0.0] * threads
         for block in range(10):
             hands[block % threads] += 1.0
-        assert price.on(threads) == pytest.approx(1.0 + max(hands) + 0.5)
+        late_s = price.on(threads) - (1.0 + max(hands) + 0.5)
+        assert late_s == pytest.approx(LATE_SHARE * max(0.0, 1 - 10 / enough_blocks(threads)))
     assert price.on(1) == 11.0
 
 

@@ -23,23 +23,24 @@ from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
-from tilewright.plan.threads import LEAST_PARALLEL_S, threads_seconds
+from tilewright.plan.threads import LEAST_PARALLEL_S, enough_blocks, imbalance, threads_seconds
 
 
 def split_reduction(
     context: CostContext, found: Sequence[Candidate], blocking: Blocking, refined: Callable[[CostContext], Blocking]
 ) -> SplitReduction | None:
-    """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible.
+    """The split of a chain whose best plan leaves threads without blocks; None where none is needed, or possible.
 
     `found` are the plans that the best one was chosen from.
     """
     blocks = block_count(context.chain, blocking.schedule)
     axis = split_axis(context.chain)
-    is_few = blocks < context.enough_blocks
+    enough = enough_blocks(context.machine.cores)
+    is_few = blocks < enough and imbalance(blocks, context.machine.cores) > 1
     if axis is None or blocking.seconds <= LEAST_PARALLEL_S or not (is_few or _is_held_back(context, found)):
         return None
     size, multiple = planned_sizes(context.chain)[axis], axis_multiple(context, axis)
-    wanted = -(-context.enough_blocks // blocks) if is_few else context.enough_blocks
+    wanted = -(-enough // blocks) if is_few else enough
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:
         return None
@@ -49,7 +50,7 @@ def split_reduction(
     if least_seconds(context, part, size / tile) >= whole_s:
         return None
     if not is_few:
-        part = replace(part, machine=replace(context.machine, cores=1), enough_blocks=1)
+        part = replace(part, machine=replace(context.machine, cores=1))
     split = SplitReduction(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(context.chain, split.schedule()):
         return None
@@ -98,7 +99,7 @@ def part_of(context: CostContext, axis: str, tile: int) -> CostContext:
     operators = tuple(replace(op, axes=tuple(_shortened(present, axis, tile) for present in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
     part_context = context_of(part, context.machine, context.kernels, context.roles, context.coefficients, context.available)
-    return replace(part_context, compulsory_bytes=context.compulsory_bytes, enough_blocks=context.enough_blocks)
+    return replace(part_context, compulsory_bytes=context.compulsory_bytes)
 
 
 def _shortened(present: Axis, axis: str, tile: int) -> Axis:

@@ -136,8 +136,6 @@ class CostContext:
     """Of every operator: its reads, those of its epilogue, then its write."""
     compulsory_bytes: int
     """All inputs and the output, once."""
-    enough_blocks: int
-    """Blocks that a plan provides if the work is large enough to be worth distributing."""
     epilogues: Mapping[str, Epilogue] = field(default_factory=dict)
     """Of the contractions whose micro tiles apply maps in registers. These maps have no operands of their own."""
     kinds: Mapping[str, int] = field(default_factory=dict)
@@ -231,11 +229,11 @@ def context_of(
     sizes, epilogues = planned_sizes(chain), taken(chain, kernels)
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     operands, compulsory = _all_operands(chain, epilogues, in_tiles), compulsory_bytes(chain, sizes)
-    enough, alike = enough_blocks(machine.cores), kinds(chain, roles, epilogues)
+    alike = kinds(chain, roles, epilogues)
     contractions = {name: _contraction(chain, chain.operator(name), own_roles, sizes) for name, own_roles in roles.items()}
     leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors, machine)
     leaves |= {name: kernel.binding(roles[name]) for name, kernel in kernels.items()}
-    context = CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, enough, epilogues, alike)
+    context = CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, epilogues, alike)
     return replace(context, contractions=contractions, in_tiles=in_tiles, leaves=leaves, available=available)
 
 

@@ -29,7 +29,7 @@ from tilewright.plan.reasons import TakenOver
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
-from tilewright.plan.threads import LEAST_PARALLEL_S, imbalance
+from tilewright.plan.threads import LEAST_PARALLEL_S, enough_blocks, imbalance
 from tilewright.plan.types import Plan
 from tilewright.plan.whole_model.division import Division, Part, PlanningOptions, division_of
 from tilewright.plan.whole_model.forms import Near, form_of
@@ -140,9 +140,9 @@ def taken_over(chain: Chain, source: PricedChain) -> PricedChain | None:
 
 def _lacks_blocks(found: Searched, source: PricedChain) -> bool:
     """Whether a search would look for more blocks for threads: some cores get fewer, or the other chain has more."""
-    blocks = found.price.blocks
-    is_even = imbalance(blocks, found.context.machine.cores) == 1.0 and blocks >= source.price.blocks
-    return blocks < found.context.enough_blocks and not is_even and found.price.seconds > LEAST_PARALLEL_S
+    blocks, cores = found.price.blocks, found.context.machine.cores
+    is_even = imbalance(blocks, cores) == 1.0 and blocks >= source.price.blocks
+    return blocks < enough_blocks(cores) and not is_even and found.price.seconds > LEAST_PARALLEL_S
 
 
 def _resized(candidate: Candidate, source: Chain, context: CostContext, kept: Collection[str]) -> Candidate:
