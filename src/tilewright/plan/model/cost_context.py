@@ -28,7 +28,6 @@ from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.schedule import planned_sizes
-from tilewright.plan.threads import enough_blocks
 from tilewright.records import record
 
 
