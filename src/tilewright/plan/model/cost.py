@@ -69,14 +69,15 @@ class Work:
 
 def measure(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Block:
     """The blocks of an operator with these tiles."""
-    work = KernelWork(0.0, 0)
-    functions: Quantity = 0.0
+    return Block(tiles, footprints(context, operator, tiles), *computing(context, operator, tiles))
+
+
+def computing(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> tuple[Quantity, Quantity, Quantity]:
+    """Seconds of arithmetic and of functions, and calls, of one full pass over an operator in blocks of these tiles."""
     if operator.name in context.kernels:
         work = arithmetic_work(context, operator, tiles)
-        functions = epilogue_seconds(context, operator)
-    elif operator.name not in context.in_tiles:
-        functions = function_seconds(context, operator, tiles)
-    return Block(tiles, footprints(context, operator, tiles), work.seconds, functions, work.calls)
+        return work.seconds, epilogue_seconds(context, operator), work.calls
+    return 0.0, 0.0 if operator.name in context.in_tiles else function_seconds(context, operator, tiles), 0
 
 
 def arithmetic_work(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> KernelWork:
@@ -227,10 +228,12 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     traffic = {level.name: once for level in context.cache_levels}
     overhead = block.calls * context.coefficients.tile_end_cycles / context.machine.frequency_hz
     packing = least_packing_seconds(context, operator, block.footprints, block.tiles, block.calls)
-    functions = block.functions_s
-    if softmax_weights(operator) is not None:
-        functions = minimum(functions, weight_seconds(context, operator))
-    return Work(block.arithmetic_s, functions, packing, overhead, traffic)
+    return Work(block.arithmetic_s, least_functions(context, operator, block.functions_s), packing, overhead, traffic)
+
+
+def least_functions(context: CostContext, operator: Operator, functions_s: Quantity) -> Quantity:
+    """The least seconds of an operator's functions under any loops, of those of its blocks."""
+    return functions_s if softmax_weights(operator) is None else minimum(functions_s, weight_seconds(context, operator))
 
 
 def traffic_seconds(context: CostContext, work: Work) -> dict[str, Quantity]:

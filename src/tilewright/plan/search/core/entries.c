@@ -25,13 +25,61 @@ static int start_tree(Search *search, Reader *from, Order *into, Arena *arena) {
   return 1;
 }
 
-static int start_search(
-    Search *search, const Data *problem_data, const Data *order_data, int64_t count, int64_t trees, Arena *arena) {
-  Problem *problem = taken(arena, sizeof(Problem));
-  Reader reader = {problem_data->integers, problem_data->reals}, of_orders = {order_data->integers, order_data->reals};
-  if (!problem || !read_problem(&reader, problem_data->figures, problem, arena)) return 0;
-  int64_t operators = problem->operator_count, all = count + trees;
-  *search = (Search){.problem = problem, .count = all};
+enum { KEPT_BYTES = 1 << 25 };
+
+// What all calls for one problem have in common: it stays at the start of their memory for the next one. The caller gives back
+// what lies behind `KEPT_BYTES`.
+typedef struct {
+  int64_t number;  // of the problem, its first integer; 0 for none
+  Problem *problem;
+  Order *orders;
+  LoopSet *sets;
+  bool_t has_tables;
+  char *end;
+} Kept;
+
+static int keep_problem(Kept *kept, const Data *problem, const Data *orders, int64_t count, Arena *arena) {
+  Reader reader = {problem->integers + 1, problem->reals}, of_orders = {orders->integers, orders->reals};
+  kept->problem = taken(arena, sizeof(Problem));
+  kept->orders = taken(arena, count * (int64_t)sizeof(Order));
+  kept->sets = 0;
+  kept->has_tables = 0;
+  if (!kept->problem || !kept->orders || !read_problem(&reader, problem->figures, kept->problem, arena)) return 0;
+  for (int64_t n = 0; n < count; n++) {
+    int started = start_order(kept->problem, &of_orders, &kept->sets, &kept->orders[n], arena);
+    if (started <= 0) return started;
+  }
+  return 1;
+}
+
+// The problem with its orders, and the figures of blocks where these are given.
+static int open_problem(
+    const Data *problem, const Data *orders, int64_t count, const Data *tables, char *memory, int64_t memory_bytes, Arena *arena) {
+  *arena = (Arena){memory, memory + memory_bytes};
+  Kept *kept = taken(arena, sizeof(Kept));
+  if (!kept) return 0;
+  int is_kept = kept->number == problem->integers[0], opened = 1;
+  kept->number = 0;
+  if (is_kept) arena->next = kept->end;
+  else opened = keep_problem(kept, problem, orders, count, arena);
+  if (opened <= 0) return opened;
+  if (tables && !kept->has_tables) {
+    Reader reader = {tables->integers, tables->reals};
+    if (!read_all_tables(&reader, tables->figures, kept->problem, arena)) return 0;
+    if (!number_pairs(kept->problem, kept->sets, 0)) return -1;
+    kept->has_tables = 1;
+  }
+  kept->end = arena->next;
+  if (kept->end - memory <= KEPT_BYTES) kept->number = problem->integers[0];
+  for (LoopSet *set = kept->sets; set; set = set->next) set->least_prices = 0;
+  return 1;
+}
+
+// A search among the orders of an open problem, and some that have fused groups below them.
+static int start_search(Search *search, const Kept *kept, int64_t count, const Data *trees, int64_t tree_count, Arena *arena) {
+  const Problem *problem = kept->problem;
+  int64_t operators = problem->operator_count, all = count + tree_count;
+  *search = (Search){.problem = problem, .count = all, .sets = kept->sets};
   search->orders = taken(arena, all * (int64_t)sizeof(Order));
   search->bounds = taken(arena, all * (int64_t)sizeof(Bound));
   search->found = taken(arena, all * (int64_t)sizeof(Candidate));
@@ -40,20 +88,15 @@ static int start_search(
   if (!search->orders || !search->bounds || !search->found || !search->is_found || !search->bounding.known) return 0;
   for (int64_t o = 0; o < operators; o++) search->bounding.known[o] = 0;
   for (int64_t n = 0; n < all; n++) {
-    Order *order = &search->orders[n];
-    int started = n < count ? start_order(problem, &of_orders, &search->sets, order, arena)
-                            : start_tree(search, &of_orders, order, arena);
-    if (started <= 0) return started;
     search->is_found[n] = 0;
+    if (n < count) search->orders[n] = kept->orders[n];
     if (!start_candidate(problem, &search->found[n], arena)) return 0;
   }
+  Reader of_trees = {trees ? trees->integers : 0, 0};
+  for (int64_t n = count; n < all; n++) {
+    if (!start_tree(search, &of_trees, &search->orders[n], arena)) return 0;
+  }
   return 1;
-}
-
-static int with_tables(Search *search, Problem *problem, const Data *tables) {
-  Reader reader = {tables->integers, tables->reals};
-  read_all_tables(&reader, tables->figures, problem);
-  return number_pairs(problem, search->sets) ? 1 : -1;
 }
 
 static int is_behind(const int64_t *left, const int64_t *right) {
@@ -104,18 +147,17 @@ static int collect_pairs(const LoopSet *sets, int64_t operator, int64_t axis, Ar
 // address of the first number, and how many there are.
 EXPORTED int64_t tw_extents(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
                             int64_t *found) {
-  Arena arena = {memory, memory + memory_bytes};
-  Search *search = taken(&arena, sizeof(Search));
-  if (!search) return 0;
-  int started = start_search(search, problem_data, order_data, count, 0, &arena);
-  if (started <= 0) return started;
-  const Problem *problem = search->problem;
+  Arena arena;
+  int opened = open_problem(problem_data, order_data, count, 0, memory, memory_bytes, &arena);
+  if (opened <= 0) return opened;
+  const Kept *kept = (const Kept *)memory;
+  const Problem *problem = kept->problem;
   int64_t most = 4 * problem->operator_count * MOST_READINGS, *heads = taken(&arena, most * 8), length = 0;
   if (!heads) return 0;
   for (int64_t o = 0; o < problem->operator_count; o++) {
     for (int64_t r = 0; r < problem->operators[o].reading_count; r++) {
       int64_t axis = problem->operators[o].readings[r].axis, pairs, *first = (int64_t *)arena.next;
-      if (!collect_pairs(search->sets, o, axis, &arena, &pairs)) return 0;
+      if (!collect_pairs(kept->sets, o, axis, &arena, &pairs)) return 0;
       if (!pairs) continue;
       heads[length++] = o;
       heads[length++] = axis;
@@ -192,12 +234,12 @@ static int search_some(Search *search, int only_keeping) {
 // any, then their number and places along every dimension. `choices` has the choices of groups of each of these orders.
 EXPORTED int64_t tw_above_trees(const Data *problem_data, const Data *order_data, int64_t count, char *memory,
                                 int64_t memory_bytes, const Data *tables, const Data *choices, int64_t *found) {
-  Arena arena = {memory, memory + memory_bytes};
+  Arena arena;
+  int result = open_problem(problem_data, order_data, count, tables, memory, memory_bytes, &arena);
+  if (result <= 0) return result;
   Search *search = taken(&arena, sizeof(Search));
-  if (!search) return 0;
-  int result = start_search(search, problem_data, order_data, count, 0, &arena);
-  if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
-  if (result > 0) result = bound_orders(search);
+  if (!search || !start_search(search, (Kept *)memory, count, 0, 0, &arena)) return 0;
+  result = bound_orders(search);
   if (result > 0) result = search_some(search, 1);
   if (result <= 0) return result;
   int64_t next = 0;
@@ -225,14 +267,14 @@ EXPORTED int64_t tw_above_trees(const Data *problem_data, const Data *order_data
 // blocks, places of tiles; of what was found the place of every operator's inner tiles and the axes of its loops. Behind the
 // orders of outer loops stand some with fused groups below them.
 EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
-                           const Data *tables, int64_t trees, int64_t keeping_first, int64_t kept_bounds,
+                           const Data *tables, const Data *tree_data, int64_t trees, int64_t keeping_first, int64_t kept_bounds,
                            int64_t *integers_found, double *reals_found, Counts *counts) {
-  Arena arena = {memory, memory + memory_bytes};
+  Arena arena;
+  int result = open_problem(problem_data, order_data, count, tables, memory, memory_bytes, &arena);
+  if (result <= 0) return result;
   Search *search = taken(&arena, sizeof(Search));
-  if (!search) return 0;
-  int result = start_search(search, problem_data, order_data, count, trees, &arena);
-  if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
-  if (result > 0) result = bound_orders(search);
+  if (!search || !start_search(search, (Kept *)memory, count, tree_data, trees, &arena)) return 0;
+  result = bound_orders(search);
   if (result > 0 && keeping_first) result = search_some(search, 1);
   if (result > 0) result = search_some(search, 0);
   if (result <= 0) return result;
@@ -257,12 +299,11 @@ EXPORTED int64_t tw_search(const Data *problem_data, const Data *order_data, int
 EXPORTED int64_t tw_least_times(const Data *problem_data, const Data *order_data, int64_t count, char *memory,
                                 int64_t memory_bytes, const Data *tables, double shown, double gain_s, double call_s,
                                 double limit_s, double *found) {
-  Arena arena = {memory, memory + memory_bytes};
+  Arena arena;
+  int opened = open_problem(problem_data, order_data, count, tables, memory, memory_bytes, &arena);
+  if (opened <= 0) return opened;
   Search *search = taken(&arena, sizeof(Search));
-  if (!search) return 0;
-  int started = start_search(search, problem_data, order_data, count, 0, &arena);
-  if (started > 0) started = with_tables(search, (Problem *)search->problem, tables);
-  if (started <= 0) return started;
+  if (!search || !start_search(search, (Kept *)memory, count, 0, 0, &arena)) return 0;
   const Problem *problem = search->problem;
   search->bounding.shown = shown;
   found[0] = found[1] = INFINITE;

@@ -15,13 +15,13 @@ from typing import Protocol, TypeVar
 from tilewright import package_files
 from tilewright.plan.search.core.data import BeyondLimits, Packed
 
-FILES = ("problem.c", "regions.c", "price.c", "orders.c", "options.c", "best.c", "search.c", "entries.c", "refine.c")
+FILES = ("problem.c", "regions.c", "price.c", "orders.c", "tables.c", "options.c", "best.c", "search.c", "entries.c", "refine.c")
 """In the order in which one compiler reads them."""
 EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times", "tw_refine")
 MEMORY_BYTES = (1 << 33, 1 << 30, 1 << 25)
 """What a search may use; where a process may not have so many addresses, less. Most searches use less than a MiB."""
 KEPT_BYTES = 1 << 25
-"""What a thread keeps for its next search."""
+"""What a thread keeps for its next search; entries.c has the same."""
 
 Core = ctypes.CDLL
 Read = TypeVar("Read")
@@ -123,9 +123,9 @@ def _declared(loaded: Core | None) -> Core | None:
         of_all = (pointer, pointer, count, pointer, count)
         loaded.tw_extents.argtypes = (*of_all, pointer)
         loaded.tw_above_trees.argtypes = (*of_all, pointer, pointer, pointer)
-        loaded.tw_search.argtypes = (*of_all, pointer, count, count, count, pointer, pointer, pointer)
+        loaded.tw_search.argtypes = (*of_all, pointer, pointer, count, count, count, pointer, pointer, pointer)
         loaded.tw_least_times.argtypes = (*of_all, pointer, real, real, real, real, pointer)
-        loaded.tw_refine.argtypes = (*of_all, pointer, count, pointer, pointer, pointer, pointer, pointer)
+        loaded.tw_refine.argtypes = (*of_all, pointer, pointer, count, pointer, pointer, pointer, pointer, pointer)
         for name in EXPORTED:
             getattr(loaded, name).restype = count
     return loaded

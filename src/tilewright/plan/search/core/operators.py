@@ -128,7 +128,9 @@ def _pack_contraction(data: Data, context: CostContext, operator: Operator, numb
     has_runs = read_once is not None and from_memory and not kernel.right_by_columns
     view = OperatorView(operator, (), {}, context.sizes)
     follows = bool(kernel.prefetch) and is_followed(context, view, kernel)
+    passing = [not operand.is_write and operand.access == read_once for operand in context.operands[name]]
     data.integers.append(numbers.mask(uncut_axes(context.chain, operator)))
+    data.integers += (passing.index(True) if any(passing) else -1, kernel.rows <= packing_cost.FEW_ROWS)
     data.integers += map(numbers.axis, (roles.row, roles.column, roles.depth))
     data.counted([numbers.axes[axis] for axis in roles.outer])
     data.integers += (kernel.rows, kernel.columns, facts.left, facts.right, context.packed_bytes(name))

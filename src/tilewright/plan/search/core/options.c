@@ -101,11 +101,11 @@ typedef struct {
 
 // The figures of an operator's blocks at the tiles of a point, whole along all other axes but those of some inner loops.
 static void start_block(const Problem *problem, const Order *order, int64_t number, const Point *point, uint64_t inner,
-                        int64_t *offsets) {
+                        Cell *cell) {
   const Operator *operator = &problem->operators[number];
   const Member *member = &order->set->members[number];
   const Tables *tables = &operator->tables;
-  int64_t places[MOST_TABLE_AXES], count = FIGURES + 2 * operator->operand_count;
+  int64_t places[MOST_TABLE_AXES];
   for (int64_t d = 0; d < tables->dims; d++) {
     int64_t axis = tables->axes[d];
     places[d] = has(inner, axis) ? 0 : tables->tile_counts[d] - 1;
@@ -117,10 +117,7 @@ static void start_block(const Problem *problem, const Order *order, int64_t numb
       if (region->axis == axis) places[d] = tables->tile_counts[d] + value_at(&region->pair, order->dim_count, point->choices);
     }
   }
-  for (int64_t f = 0; f < count; f++) {
-    offsets[f] = tables->offsets[f];
-    for (int64_t d = 0; d < tables->dims; d++) offsets[f] += tables->strides[f][d] * places[d];
-  }
+  start_cell(operator, places, cell);
 }
 
 // The bytes of an operator's tiles that stay while another runs: outside of its fused group, and inside of it.
@@ -175,7 +172,7 @@ typedef struct {
   const View *outside;  // without inner loops
   const Option *option;
   int64_t number, inner[8], trips[8], table_dims[8];  // by dimension: the place of its tile, its trips, its table dimension
-  int64_t offsets[2 * MOST_OPERANDS + 16];  // of the figures of the block
+  Cell cell;
   View view;
   Block block;
 } Sweep;
@@ -185,24 +182,24 @@ static void set_inner(Sweep *sweep, int64_t d, int64_t at) {
   const Problem *problem = sweep->problem;
   const Operator *operator = &problem->operators[sweep->number];
   int64_t axis = sweep->option->dims[d], dim = sweep->table_dims[d], steps = at - sweep->inner[d];
-  int64_t tile = problem->tiles[axis][at], count = FIGURES + 2 * operator->operand_count;
-  for (int64_t f = 0; steps && f < count; f++) sweep->offsets[f] += operator->tables.strides[f][dim] * steps;
+  int64_t tile = problem->tiles[axis][at];
+  if (steps) move_cell(operator, dim, steps, &sweep->cell);
   sweep->inner[d] = at;
   sweep->trips[d] = quotient_up(problem->sizes[axis], tile);
   sweep->view.tiles[axis] = least_count(tile, problem->sizes[axis]);
 }
 
 static void read_block(Sweep *sweep) {
-  const double *figures = sweep->problem->figures;
-  const int64_t *offsets = sweep->offsets, *of_operands = offsets + FIGURES;
+  const Operator *operator = &sweep->problem->operators[sweep->number];
+  const Cell *cell = &sweep->cell;
   Block *block = &sweep->block;
-  block->arithmetic_s = figures[offsets[ARITHMETIC]];
-  block->functions_s = figures[offsets[FUNCTIONS]];
-  block->calls = figures[offsets[CALLS]];
-  block->used_bytes = figures[offsets[USED]];
-  for (int64_t k = 0; k < sweep->problem->operators[sweep->number].operand_count; k++) {
-    block->tile[k] = figures[of_operands[2 * k]];
-    block->swept[k] = figures[of_operands[2 * k + 1]];
+  block->arithmetic_s = figure_at(operator, ARITHMETIC, cell);
+  block->functions_s = figure_at(operator, FUNCTIONS, cell);
+  block->calls = figure_at(operator, CALLS, cell);
+  block->used_bytes = tile_bytes(operator, cell, sweep->view.tiles, sweep->view.sizes);
+  for (int64_t k = 0; k < operator->operand_count; k++) {
+    block->tile[k] = (double)operator->tables.tile_elements[k][cell->elements[k]];
+    block->swept[k] = (double)operator->tables.all_elements[k][cell->elements[k]];
   }
 }
 
@@ -237,7 +234,7 @@ static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order
   sweep->view.loop_count += option->length;
   for (int64_t i = 0; i < option->length; i++) sweep->view.loops[outside->loop_count + i].node = order->outer_count + 8 + i;
   for (int64_t d = 0; d < option->dim_count; d++) inner |= 1ULL << option->dims[d];
-  start_block(problem, order, number, point, inner, sweep->offsets);
+  start_block(problem, order, number, point, inner, &sweep->cell);
   for (int64_t d = 0; d < option->dim_count; d++) {
     for (int64_t t = 0; t < tables->dims; t++) {
       if (tables->axes[t] == option->dims[d]) sweep->table_dims[d] = t;

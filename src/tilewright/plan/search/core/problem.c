@@ -112,12 +112,16 @@ typedef struct {
   double near, element_bytes, cycles_per_line;
 } PrefetchedOperand;
 
+enum { ARITHMETIC, FUNCTIONS, CALLS, LEAST_FUNCTIONS, FIGURES };
+
 // Figures over all tiles of an operator's own axes; along axes with required regions, over pairs (tile, points of all blocks
-// together) behind these.
+// together) behind these. Elements are those of a tile of each operand, and of all its tiles together.
 typedef struct {
   int64_t dims, tile_counts[MOST_TABLE_AXES], pair_counts[MOST_TABLE_AXES], axes[MOST_TABLE_AXES];
   const int64_t *pairs[MOST_TABLE_AXES];
-  int64_t offsets[2 * MOST_OPERANDS + 16], strides[2 * MOST_OPERANDS + 16][MOST_TABLE_AXES];
+  const double *figures[FIGURES];
+  int64_t strides[FIGURES][MOST_TABLE_AXES];
+  int64_t *tile_elements[MOST_OPERANDS], *all_elements[MOST_OPERANDS], operand_strides[MOST_OPERANDS][MOST_TABLE_AXES];
 } Tables;
 
 // How a consumer reads a dimension of an operator's result: constant + the sum of factors and axes.
@@ -143,6 +147,8 @@ typedef struct {
   int64_t guard;  // 0 no mask, 1 of an operator, 2 of a plain mask
   int64_t row, column, depth, outer_count;
   const int64_t *outer;
+  int64_t read_once;  // the operand that passes by once in blocks of all rows, -1 for none
+  bool_t has_few_rows;  // so that every block has all rows
   int64_t rows, columns, left, right, packed_bytes, left_bytes, right_bytes, row_stride, target_bytes, passes;
   int64_t operand_count;
   const Operand *operands;
@@ -213,7 +219,6 @@ typedef struct {
   double tlb_entries, second_tlb_entries, visible_later, row_unroll, line_bytes, followed_rows;
   Operator *operators;
   Tensor *tensors;
-  const double *figures;  // of all tables
 } Problem;
 
 static void read_footprint(Reader *from, Footprint *into) {
@@ -239,7 +244,7 @@ static void read_footprint(Reader *from, Footprint *into) {
   }
 }
 
-static void read_tables(Reader *from, Tables *into, int64_t figures) {
+static void read_tables(Reader *from, const double *figures, Tables *into) {
   into->dims = integer(from);
   for (int64_t d = 0; d < into->dims; d++) {
     into->axes[d] = integer(from);
@@ -247,8 +252,8 @@ static void read_tables(Reader *from, Tables *into, int64_t figures) {
     into->pair_counts[d] = integer(from);
     into->pairs[d] = integers(from, 2 * into->pair_counts[d]);
   }
-  for (int64_t f = 0; f < figures; f++) {
-    into->offsets[f] = integer(from);
+  for (int64_t f = 0; f < FIGURES; f++) {
+    into->figures[f] = figures + integer(from);
     for (int64_t d = 0; d < into->dims; d++) into->strides[f][d] = integer(from);
   }
 }
@@ -303,9 +308,6 @@ static void read_guard(Reader *from, const double *figures, Guard *into) {
   into->computed = figures + integer(from);
   into->masked = figures + integer(from);
 }
-
-enum { ARITHMETIC, FUNCTIONS, CALLS, USED, LEAST_FUNCTIONS, LEAST_PACKING, LEAST_OVERHEAD, LEAST_MOVED, FIGURES };
-// Figures of blocks, before two of every operand: elements of a tile, and of all tiles together.
 
 static void read_prefetches(Reader *from, Operator *into) {
   into->prefetched_count = integer(from);
@@ -372,8 +374,11 @@ static int read_operator(Reader *from, Operator *into, Operand *operands, Arena 
     into->later_bandwidth = real(from);
   }
   into->has_kernel = (bool_t)integer(from);
+  into->read_once = -1;
   if (into->has_kernel) {
     into->uncut = (uint64_t)integer(from);
+    into->read_once = integer(from);
+    into->has_few_rows = (bool_t)integer(from);
     into->row = integer(from);
     into->column = integer(from);
     into->depth = integer(from);
@@ -476,9 +481,3 @@ static int read_problem(Reader *from, const double *figures, Problem *into, Aren
   return 1;
 }
 
-static void read_all_tables(Reader *from, const double *figures, Problem *into) {
-  into->figures = figures;
-  for (int64_t o = 0; o < into->operator_count; o++) {
-    read_tables(from, &into->operators[o].tables, FIGURES + 2 * into->operators[o].operand_count);
-  }
-}

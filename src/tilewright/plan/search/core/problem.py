@@ -6,7 +6,7 @@ Axes, tensors and operators are numbered; a set of axes is a mask of 64 bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -35,9 +35,13 @@ from tilewright.plan.space.schedule_space import Space, broadcast
 from tilewright.plan.threads import LATE_SHARE, enough_blocks
 
 
+_problems = count(1)
+"""Numbers of problems: by its number the core knows the one that it has read."""
+
+
 def packed_problem(space: Space, numbers: Numbers) -> Packed:
     """The problem of a space. Raises `BeyondLimits`."""
-    data, context = Data(), space.context
+    data, context = Data([next(_problems)]), space.context
     _pack_machine(data, context)
     _pack_space(data, space, numbers)
     for tensor in context.chain.tensors:

@@ -197,10 +197,22 @@ static int find_loops(
   return 1;
 }
 
+// The order of a candidate, and where it has fused groups the same with them.
+static int start_candidates(Search *search, const Kept *kept, const Data *candidate, int64_t trees, Arena *arena) {
+  Reader reader = {candidate->integers, candidate->reals};
+  *search = (Search){.problem = kept->problem, .count = 1 + trees, .sets = kept->sets};
+  search->orders = taken(arena, search->count * (int64_t)sizeof(Order));
+  if (!search->orders) return 0;
+  int started = start_order(kept->problem, &reader, &search->sets, search->orders, arena);
+  if (started <= 0) return started;
+  if (!number_pairs(kept->problem, search->sets, kept->sets)) return -1;
+  return trees ? start_tree(search, &reader, &search->orders[1], arena) : 1;
+}
+
 // The order of a candidate with its tiles alone, and its operators inside them; `choices` are places of tiles.
 static int start_refined(Search *search, int64_t trees, const int64_t **choices, Order *order, Around *around, Arena *arena) {
   const Problem *problem = search->problem;
-  *order = search->orders[trees];
+  *order = search->orders[search->count - 1];
   for (int64_t d = 0; !trees && d < order->dim_count; d++) {
     order->picked[d] = 1;
     order->picks[d] = (*choices)++;
@@ -246,13 +258,14 @@ static double most_bytes(const Operator *operator, const Block *block) {
 // inside its block may gain, tile and size of each of its axes. Where figures of smaller blocks are given (by number of the
 // operator, in order, ended by -1) also their best loops: the numbers of order and tiles. Then its work with each micro kernel.
 EXPORTED int64_t tw_refine(const Data *problem_data, const Data *order_data, int64_t count, char *memory, int64_t memory_bytes,
-                           const Data *tables, int64_t trees, const int64_t *choices, const Data *smaller,
+                           const Data *tables, const Data *candidate, int64_t trees, const int64_t *choices, const Data *smaller,
                            const Data *kernels, int64_t *integers_found, double *reals_found) {
-  Arena arena = {memory, memory + memory_bytes};
+  Arena arena;
+  int result = open_problem(problem_data, order_data, count, tables, memory, memory_bytes, &arena);
+  if (result <= 0) return result;
   Search *search = taken(&arena, sizeof(Search));
   if (!search) return 0;
-  int result = start_search(search, problem_data, order_data, count, trees, &arena);
-  if (result > 0) result = with_tables(search, (Problem *)search->problem, tables);
+  result = start_candidates(search, (Kept *)memory, candidate, trees, &arena);
   if (result <= 0) return result;
   const Problem *problem = search->problem;
   Reader reader = {smaller->integers, smaller->reals}, of_kernels = {kernels->integers, kernels->reals};

@@ -35,7 +35,7 @@ class CoreCandidate:
     """A candidate as the core reads it."""
 
     problem: CoreProblem
-    orders: Packed
+    order: Packed
     trees: int
     """1 if fused groups stand below its order of outer loops."""
     places: array[int]
@@ -193,12 +193,10 @@ def assessed(
     operators, width = context.chain.operators, 7 + len(context.cache_levels)
     integers = array("q", bytes(8 * (1 + sum(3 + 2 * len(operator.axes) for operator in operators))))
     reals = array("d", bytes(8 * (2 + sum(3 + width * of_kernels.count(operator.name) for operator in operators))))
-    packed = (problem.problem, candidate.orders, problem.tables, _packed_blocks(problem, smaller), of_kernels.packed)
-    problem_data, orders, *others = map(library.data_of, packed)
-    tables, *blocks_and_kernels = map(ctypes.byref, others)
+    packed = candidate.order, _packed_blocks(problem, smaller), of_kernels.packed
+    order, *blocks_and_kernels = map(ctypes.byref, map(library.data_of, packed))
     found = candidate.places.buffer_info()[0], *blocks_and_kernels, integers.buffer_info()[0], reals.buffer_info()[0]
-    before, after = (ctypes.byref(problem_data), ctypes.byref(orders), 1), (tables, candidate.trees, *found)
-    library.called(core.tw_refine, before, after, lambda: True)
+    problem.called(core.tw_refine, order, candidate.trees, *found)
     numbers, figures, decided, works = iter(integers), iter(reals), {}, {}
     has_regions, live_bytes, used_bytes = bool(next(numbers)), next(figures), next(figures)
     for operator in operators:

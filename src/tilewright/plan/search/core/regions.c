@@ -413,9 +413,9 @@ static int64_t pair_number(const Tables *tables, int64_t axis, int64_t tile, int
   return -1;
 }
 
-// Finds the places of all regions' extents in the tables. 0 if one is missing.
-static int number_pairs(const Problem *problem, LoopSet *sets) {
-  for (LoopSet *set = sets; set; set = set->next) {
+// Finds the places of the extents of regions in the tables, of the sets in front of some. 0 if one is missing.
+static int number_pairs(const Problem *problem, LoopSet *sets, const LoopSet *end) {
+  for (LoopSet *set = sets; set != end; set = set->next) {
     for (int64_t r = 0; r < set->region_count; r++) {
       Region *region = &set->regions[r];
       const Tables *tables = &problem->operators[region->operator].tables;

@@ -20,8 +20,6 @@ typedef struct {
   Arena *arena;
 } Bounds;
 
-static const int64_t BOUND_FIGURES[6] = {ARITHMETIC, LEAST_FUNCTIONS, LEAST_PACKING, LEAST_OVERHEAD, LEAST_MOVED, USED};
-
 // The places of tiles along the dimensions of an operator's tables: those of a point, the last one, or all.
 static int64_t dimension_of(const Order *order, int64_t axis) {
   for (int64_t d = 0; d < order->dim_count; d++) {
@@ -30,10 +28,21 @@ static int64_t dimension_of(const Order *order, int64_t axis) {
   return -1;
 }
 
+// What blocks cost at least, whatever the loops around them: `cost.least_work`.
+static void least_work(const Problem *problem, const Operator *operator, const Cell *cell, const View *view, double *into) {
+  into[0] = figure_at(operator, ARITHMETIC, cell);
+  into[1] = figure_at(operator, LEAST_FUNCTIONS, cell);
+  into[2] = least_packing_seconds(problem, operator, cell, view);
+  into[3] = figure_at(operator, CALLS, cell) * problem->tile_end_cycles / problem->hz;
+  into[4] = bytes_once(operator, cell);
+  into[5] = tile_bytes(operator, cell, view->tiles, view->sizes);
+}
+
 static void least_over_inner(const Problem *problem, const Order *order, const Operator *operator, uint64_t region_axes,
-                             int has_inner, const int64_t *choices, double *into) {
+                             int has_inner, const int64_t *choices, View *view, double *into) {
   const Tables *tables = &operator->tables;
   int64_t first[MOST_TABLE_AXES], last[MOST_TABLE_AXES], at[MOST_TABLE_AXES];
+  Cell cell;
   for (int64_t d = 0; d < tables->dims; d++) {
     int64_t axis = tables->axes[d], dim = dimension_of(order, axis), end = tables->tile_counts[d] - 1;
     first[d] = 0;
@@ -41,19 +50,24 @@ static void least_over_inner(const Problem *problem, const Order *order, const O
     if (dim >= 0) first[d] = last[d] = choices[dim];
     else if (!has_inner && !has(region_axes, axis)) first[d] = end;
     at[d] = first[d];
+    put_tile(problem, tables, d, at[d], view->tiles, view->sizes);
   }
-  for (int f = 0; f < 6; f++) into[f] = 0;
-  for (int started = 0;; started = 1) {
-    for (int f = 0; f < 6; f++) {
-      int64_t place = tables->offsets[BOUND_FIGURES[f]];
-      for (int64_t d = 0; d < tables->dims; d++) place += tables->strides[BOUND_FIGURES[f]][d] * at[d];
-      double figure = problem->figures[place];
-      into[f] = started ? least(into[f], figure) : figure;
-    }
+  start_cell(operator, at, &cell);
+  least_work(problem, operator, &cell, view, into);
+  for (;;) {
+    double figures[6];
     int64_t d = tables->dims - 1;
-    while (d >= 0 && at[d] == last[d]) at[d] = first[d], d--;
+    for (; d >= 0 && at[d] == last[d]; d--) {
+      move_cell(operator, d, first[d] - at[d], &cell);
+      at[d] = first[d];
+      put_tile(problem, tables, d, at[d], view->tiles, view->sizes);
+    }
     if (d < 0) return;
     at[d]++;
+    move_cell(operator, d, 1, &cell);
+    put_tile(problem, tables, d, at[d], view->tiles, view->sizes);
+    least_work(problem, operator, &cell, view, figures);
+    for (int f = 0; f < 6; f++) into[f] = least(into[f], figures[f]);
   }
 }
 
@@ -76,6 +90,9 @@ static const Least *least_figures(Bounds *bounds, const Order *order, int64_t nu
     found->figures[f] = taken(bounds->arena, found->points * (int64_t)sizeof(double));
     if (!found->figures[f]) return 0;
   }
+  View *view = taken(bounds->arena, sizeof(View));
+  if (!view) return 0;
+  for (int64_t a = 0; a < problem->axis_count; a++) view->tiles[a] = view->sizes[a] = problem->sizes[a];
   int has_inner = inner_axes(problem, operator, order->shared_axes | member->region_axes) != 0;
   int64_t choices[MOST_DIMENSIONS] = {0};
   for (int64_t p = 0; p < found->points; p++) {
@@ -86,7 +103,7 @@ static const Least *least_figures(Bounds *bounds, const Order *order, int64_t nu
       choices[d] = left % order->counts[d];
       left /= order->counts[d];
     }
-    least_over_inner(problem, order, operator, member->region_axes, has_inner, choices, figures);
+    least_over_inner(problem, order, operator, member->region_axes, has_inner, choices, view, figures);
     for (int f = 0; f < 6; f++) found->figures[f][p] = figures[f];
   }
   if (!order->fused) bounds->known[number] = found;
@@ -116,9 +133,9 @@ static void of_regions(const Problem *problem, const Order *order, int64_t numbe
   } else if (operator->column >= 0 && has(member->region_axes, operator->column)) {
     work->arithmetic_s = points(view, operator->axes) * operator->useful_s_per_point;
   } else if (operator->row >= 0 && has(member->region_axes, operator->row)) {
-    int64_t offsets[2 * MOST_OPERANDS + 16];
-    start_block(problem, order, number, point, 0, offsets);
-    work->arithmetic_s = problem->figures[offsets[ARITHMETIC]];
+    Cell cell;
+    start_block(problem, order, number, point, 0, &cell);
+    work->arithmetic_s = figure_at(operator, ARITHMETIC, &cell);
   } else {
     work->arithmetic_s = work->arithmetic_s * repeated;
   }

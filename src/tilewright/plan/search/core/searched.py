@@ -33,16 +33,22 @@ class CoreProblem:
     variants: tuple[Variant, ...]
     numbers: Numbers
     problem: Packed
-    orders: Data
+    orders: Packed
     tables: Packed
+
+    def called(self, function: Callable[..., int], *arguments: Any) -> None:
+        """Call a function of the core for this problem, whose data lives as long as it does. Raises `BeyondLimits`."""
+        problem, orders, tables = map(library.data_of, (self.problem, self.orders, self.tables))
+        before = ctypes.byref(problem), ctypes.byref(orders), len(self.variants)
+        library.called(function, before, (ctypes.byref(tables), *arguments), lambda: True)
 
 
 def core_problem(core: library.Core, space: Space, variants: tuple[Variant, ...]) -> CoreProblem:
     """Raises `BeyondLimits`."""
     numbers = Numbers(space.context.chain)
-    problem, orders = packed_problem(space, numbers), packed_orders(variants, numbers)
+    problem, orders = packed_problem(space, numbers), packed_orders(variants, numbers).packed()
     is_alone = len(space.context.chain.operators) == 1
-    extents = {} if is_alone else _extents(core, problem, orders.packed(), len(variants), numbers)
+    extents = {} if is_alone else _extents(core, problem, orders, len(variants), numbers)
     return CoreProblem(space, variants, numbers, problem, orders, packed_tables(space, numbers, extents))
 
 
@@ -63,27 +69,22 @@ def _read_extents(found: ctypes.Array[ctypes.c_int64], numbers: Numbers) -> Exte
     return extents
 
 
-def _called(function: Callable[..., int], problem: CoreProblem, orders: Packed, *arguments: Any) -> None:
-    data = [library.data_of(packed) for packed in (problem.problem, orders, problem.tables)]
-    before = ctypes.byref(data[0]), ctypes.byref(data[1]), len(problem.variants)
-    library.called(function, before, (ctypes.byref(data[2]), *arguments), lambda: True)
-
-
 def search(core: library.Core, problem: CoreProblem, groups: tuple[FusedGroup, ...], kept_bounds: int) -> list[Found]:
     """The best candidate of every order that can compete, and what the first few others cost at least.
 
     `groups` are the fused groups that the axes of the chain allow.
     """
     trees = tuple(_trees(core, problem, groups)) if groups else ()
-    orders = Data(list(problem.orders.integers))
-    chain, tiles = problem.space.context.chain, _all_tiles(problem.space)
+    data, chain, tiles = Data(), problem.space.context.chain, _all_tiles(problem.space)
     for tree in trees:
-        pack_tree(orders, chain, tree, tiles, problem.numbers)
+        pack_tree(data, chain, tree, tiles, problem.numbers)
+    packed_trees = data.packed()
     operators, orders_made = len(problem.numbers.operators), len(problem.variants) + len(trees)
     integers, reals = np.empty(orders_made * (14 + 10 * operators), dtype=np.int64), np.empty(3 * orders_made)
     counts = np.zeros(len(COUNTED), dtype=np.int64)
     addresses = (array.__array_interface__["data"][0] for array in (integers, reals, counts))
-    _called(core.tw_search, problem, orders.packed(), len(trees), bool(groups), kept_bounds, *addresses)
+    of_trees = ctypes.byref(library.data_of(packed_trees))
+    problem.called(core.tw_search, of_trees, len(trees), bool(groups), kept_bounds, *addresses)
     count(Counted.ORDERS, orders_made)
     for kind, times in zip(COUNTED, counts.tolist(), strict=True):
         count(kind, times)
@@ -103,7 +104,7 @@ def _trees(core: library.Core, problem: CoreProblem, groups: tuple[FusedGroup, .
     lengths = (1 + sum(1 + len(space.outer_tiles(axis)) for axis in loops) for loops, _ in problem.variants)
     found, data = np.empty(sum(lengths), dtype=np.int64), library.data_of(packed)
     address = found.__array_interface__["data"][0]
-    _called(core.tw_above_trees, problem, problem.orders.packed(), ctypes.byref(data), address)
+    problem.called(core.tw_above_trees, ctypes.byref(data), address)
     numbers = iter(found.tolist())
     for order, (outer_loops, _) in enumerate(problem.variants):
         if not next(numbers):
@@ -156,14 +157,5 @@ def least_times(
 ) -> tuple[float, float] | None:
     """See `exact_search.least_times_above`."""
     found = np.empty(3)
-    _called(
-        core.tw_least_times,
-        problem,
-        problem.orders.packed(),
-        shown,
-        gain_s,
-        call_s,
-        limit_s,
-        found.__array_interface__["data"][0],
-    )
+    problem.called(core.tw_least_times, shown, gain_s, call_s, limit_s, found.__array_interface__["data"][0])
     return (float(found[0]), float(found[1])) if found[2] else None

@@ -1,4 +1,4 @@
-"""Figures of blocks as tables for the search core: over all tiles of an operator's axes, and the extents of required regions."""
+"""Times of blocks as tables for the search core: over all tiles of an operator's axes, and the extents of required regions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ import numpy as np
 
 from tilewright.arrays import Quantity
 from tilewright.graph.types import Operator
-from tilewright.plan.model.cost import (
-    least_work,
-    measure,
-)
+from tilewright.plan.model.cost import computing, least_functions
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.schedule import planned_sizes
-from tilewright.plan.search.bounds import tile_bytes
 from tilewright.plan.search.core.data import MOST_TABLE_AXES, BeyondLimits, Data, Numbers, Packed
 from tilewright.plan.space.schedule_space import Space, broadcast
 
@@ -24,7 +20,7 @@ Extents = Mapping[tuple[str, str], Sequence[tuple[int, int]]]
 
 
 def packed_tables(space: Space, numbers: Numbers, extents: Extents) -> Packed:
-    """The figures of blocks of all tiles, of required regions behind them, and of the least that blocks cost: `bounds`."""
+    """The times of blocks of all tiles, and of required regions behind them. The core counts elements itself."""
     data, context = Data(), space.context
     known: dict[Hashable, tuple[Quantity, ...]] = {}
     for operator in context.chain.operators:
@@ -74,9 +70,5 @@ def _figures(
     sizes = {axis: walked[axis] if extents.get(axis) else size for axis, size in context.sizes.items()}
     box = {axis: np.minimum(grid[axis], sizes[axis]) if axis in grid else size for axis, size in sizes.items()}
     walking = context.with_sizes(sizes) if any(extents.values()) else context
-    block = measure(walking, operator, box)
-    work, used = least_work(walking, operator, block), tile_bytes(walking, operator, block)
-    moved = next(iter(work.traffic_bytes.values()))
-    operands = (figure for pair in zip(block.footprints.tile, block.footprints.swept, strict=True) for figure in pair)
-    own = (block.arithmetic_s, block.functions_s, block.calls, used)
-    return (*own, work.functions_s, work.packing_s, work.overhead_s, moved, *operands)
+    arithmetic_s, functions_s, calls = computing(walking, operator, box)
+    return arithmetic_s, functions_s, calls, least_functions(walking, operator, functions_s)
