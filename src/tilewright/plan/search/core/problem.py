@@ -34,7 +34,6 @@ from tilewright.plan.search.core.operators import pack_operator, pack_readings
 from tilewright.plan.space.schedule_space import Space, broadcast
 from tilewright.plan.threads import LATE_SHARE, enough_blocks
 
-
 _problems = count(1)
 """Numbers of problems: by its number the core knows the one that it has read."""
 
