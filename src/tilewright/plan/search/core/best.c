@@ -53,6 +53,33 @@ static void go_to(Pricing *pricing, int64_t number, const Option *options, int64
   put_loops(sweep, options);
 }
 
+// Prices an option at the point and tiles of a sweep, with right operands packed; whether it may cost less in place.
+static int price_option(Pricing *pricing, const Pass *pass, const Unordered *unordered, Sweep *sweep, Option *option, int64_t at) {
+  const Problem *problem = pricing->problem;
+  int64_t outside, inside;
+  Work work;
+  put_loops(sweep, option);
+  work.packing_s = option->seconds[at] = 0;
+  if (!pass->operator->in_tiles) {
+    work_in_order(pass, unordered, &work);
+    option->seconds[at] = seconds(problem, &work, problem->visible);
+  }
+  option->used[at] = sweep->block.used_bytes;
+  resident_bytes(problem, pricing->order, &pricing->point, sweep->number, &sweep->view, &outside, &inside);
+  option->rereads[at] = outside + inside == 0;
+  return !((option->seconds[at] - work.packing_s) * problem->least_gain >= option->seconds[at]);
+}
+
+// Loops of more than one trip in their order: options with the same ones move the same, and cost the same unless they pack.
+static uint64_t cut_loops(const Sweep *sweep, const Option *option) {
+  uint64_t found = 0;
+  for (int64_t i = 0; i < option->length; i++) {
+    int64_t place = option->places[i];
+    if (sweep->trips[place] > 1) found = found << 4 | (uint64_t)(place + 1);
+  }
+  return found;
+}
+
 // Prices options of an operator that have the same loops in different orders, with right operands packed; whether they may cost
 // less in place.
 static void price_packed(Pricing *pricing, int64_t number, Option *options, int64_t count, bool_t *may_gain, Sweep *sweep) {
@@ -62,24 +89,26 @@ static void price_packed(Pricing *pricing, int64_t number, Option *options, int6
   Pass pass = {problem, operator, 0, shared, &sweep->view, &sweep->view, &sweep->block, &sweep->block, 0};
   for (int64_t n = 0; n < count; n++) may_gain[n] = 0;
   for (int64_t at = 0; at < pricing->points * tiles; at++) {
-    int64_t p = at / tiles, outside, inside;
+    uint64_t cut[MOST_INNER_ORDERS];
+    bool_t gains[MOST_INNER_ORDERS];
     Unordered unordered;
     go_to(pricing, number, options, at, sweep);
-    pass.around = &pricing->around[p];
+    pass.around = &pricing->around[at / tiles];
     if (!operator->in_tiles) start_pass(&pass, &unordered);
+    int packs = operator->may_pack && !packs_ahead(operator, &sweep->view);
     for (int64_t n = 0; n < count; n++) {
-      Option *option = &options[n];
-      Work work;
-      if (n) put_loops(sweep, option);
-      work.packing_s = option->seconds[at] = 0;
-      if (!operator->in_tiles) {
-        work_in_order(&pass, &unordered, &work);
-        option->seconds[at] = seconds(problem, &work, problem->visible);
+      int64_t like = packs ? n : 0;
+      cut[n] = cut_loops(sweep, &options[n]);
+      while (like < n && cut[like] != cut[n]) like++;
+      if (like == n) {
+        gains[n] = (bool_t)price_option(pricing, &pass, &unordered, sweep, &options[n], at);
+      } else {
+        options[n].seconds[at] = options[like].seconds[at];
+        options[n].used[at] = options[like].used[at];
+        options[n].rereads[at] = options[like].rereads[at];
+        gains[n] = gains[like];
       }
-      option->used[at] = sweep->block.used_bytes;
-      resident_bytes(problem, pricing->order, &pricing->point, number, &sweep->view, &outside, &inside);
-      option->rereads[at] = outside + inside == 0;
-      may_gain[n] |= !((option->seconds[at] - work.packing_s) * problem->least_gain >= option->seconds[at]);
+      may_gain[n] |= gains[n];
     }
   }
 }
