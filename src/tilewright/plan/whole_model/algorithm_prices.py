@@ -6,22 +6,24 @@ whole graph may change their shapes as they may there. Equal questions are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
 from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
 from tilewright.graph.types import Chain, Graph, Operator, element_bytes, planned_extent
 from tilewright.plan.algorithms.definition import Algorithm, expanded
-from tilewright.plan.chains import canonical_chain, make_chain
+from tilewright.plan.chains import canonical_chain
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop
-from tilewright.plan.model.cost import floor, measure
+from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import source_position
+from tilewright.plan.model.needed_work import least_bytes
 from tilewright.plan.whole_model.division import PlanningOptions
 from tilewright.plan.whole_model.forms import Form, form_of
-from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
+from tilewright.plan.whole_model.groups import DataFlow, Group, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.partition import barriers_of, divided_groups
 from tilewright.records import record
@@ -77,6 +79,31 @@ class Part:
         return frozenset(number for number, name in names if name in self.ends)
 
 
+@dataclass(frozen=True)
+class Expansion:
+    """A part whose operators are computed by some algorithms, without what depends on constants alone."""
+
+    part: Part
+    graph: Graph
+    fuse: bool | None
+
+    @cached_property
+    def flow(self) -> DataFlow:
+        """Of the graph."""
+        return DataFlow(self.graph)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """What of it can be fused."""
+        return fusible_groups(self.flow, barriers_of(self.flow, self.fuse))
+
+    @cached_property
+    def multiplied(self) -> frozenset[str]:
+        """The tensors that sums of products read."""
+        contractions = filter(Operator.is_contraction, self.graph.operators)
+        return frozenset(access.tensor for operator in contractions for access in operator.reads)
+
+
 @dataclass(slots=True)
 class AlgorithmPrices:
     """The times of parts of a graph on all cores, by the algorithms of their operators."""
@@ -88,8 +115,10 @@ class AlgorithmPrices:
     """Tensors that do not change between calls."""
     planned: dict[Hashable, PartTime] = field(default_factory=dict)
     bounds: dict[Hashable, PartTime] = field(default_factory=dict)
-    expansions: dict[tuple[int, Hashable], tuple[Part, Graph]] = field(default_factory=dict)
+    expansions: dict[tuple[int, Hashable], Expansion] = field(default_factory=dict)
     """By the identity of a part, which is kept with its expansion, and the names of algorithms."""
+    computing_s: dict[Chain, float] = field(default_factory=dict)
+    """By canonical chain of an operator: see `_computing_seconds`."""
 
     @property
     def options(self) -> PlanningOptions:
@@ -101,8 +130,8 @@ class AlgorithmPrices:
         self.constants = frozenset((*(name for name, _ in self.graph.constants), *made))
 
     def of(self, graph: Graph) -> AlgorithmPrices:
-        """The prices of parts of another graph, which differs in the order of dimensions: what was asked is not asked again."""
-        return AlgorithmPrices(graph, self.simplified, self.known, planned=self.planned, bounds=self.bounds)
+        """The prices of parts of another graph, which differs in the order of dimensions: nothing is asked twice."""
+        return replace(self, graph=graph)
 
     def part(self, operators: Sequence[Operator]) -> Part:
         """Operators of the graph: what they read of others is its inputs and constants."""
@@ -136,6 +165,8 @@ class AlgorithmPrices:
 
     def offers(self, part: Part, operator: Operator, algorithms: Sequence[Algorithm]) -> dict[Algorithm, PartTime]:
         """Every algorithm of an operator with its time, or the least it takes where that is no less than the best plan takes."""
+        if len(algorithms) == 1:
+            return {algorithm: self.time(part, {operator.name: algorithm}) for algorithm in algorithms}
         times = {algorithm: self.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
         planned: dict[Algorithm, PartTime] = {}
         for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm]):
@@ -153,21 +184,20 @@ class AlgorithmPrices:
 
     def may_be_one_chain(self, part: Part, algorithms: Algorithms) -> bool:
         """Whether no tensor inside a part has to be stored as a whole because several axes walk one dimension of it."""
-        operators = self._expanded(part, algorithms).operators
+        operators = self._expanded(part, algorithms).graph.operators
         return all(index.is_axis() or not index.terms for operator in operators[:-1] for index in operator.write.indices)
 
-    def _expanded(self, part: Part, algorithms: Algorithms) -> Graph:
-        """A part in which operators are computed by these algorithms, without what depends on constants alone."""
+    def _expanded(self, part: Part, algorithms: Algorithms) -> Expansion:
         key = id(part), _names(part, algorithms)
         if key not in self.expansions:
             whole = self.simplified(expanded(part.graph, algorithms, self.constants, self.options.machine), part.ends)
-            self.expansions[key] = part, split(whole)[1]
-        return self.expansions[key][1]
+            self.expansions[key] = Expansion(part, split(whole)[1], self.options.fuse)
+        return self.expansions[key]
 
     def _planned_time(self, part: Part, algorithms: Algorithms) -> PartTime:
-        flow = DataFlow(self._expanded(part, algorithms))
+        expansion = self._expanded(part, algorithms)
         try:
-            groups = tuple(divided_groups(flow, barriers_of(flow, self.options.fuse), self.known))
+            groups = tuple(divided_groups(expansion.flow, expansion.groups, self.known))
         except (PlanningError, UnsupportedOperation):
             return NO_PLAN
         cores, call_s = self.options.machine.cores, self.options.coefficients.call_s
@@ -175,37 +205,38 @@ class AlgorithmPrices:
         cores_s, thread_s = (sum(price.on(threads) - call_s for price in prices) + call_s for threads in (cores, 1))
         return PartTime(cores_s, thread_s)
 
-    def _least_time(self, graph: Graph) -> PartTime:
+    def _least_time(self, expansion: Expansion) -> PartTime:
         """The groups one after the other: each takes at least a parallel region, or all of its work on one core."""
-        machine, flow = self.options.machine, DataFlow(graph)
-        read = {access.tensor for operator in graph.operators if operator.is_contraction() for access in operator.reads}
-        groups = fusible_groups(flow, barriers_of(flow, self.options.fuse))
-        seconds = [self._least_of_group(graph, group, read) for group in groups]
+        machine = self.options.machine
+        seconds = [self._least_of_group(expansion, group) for group in expansion.groups]
         cores_s = sum(min(least_s, least_s / machine.cores + machine.parallel_region_s) for least_s in seconds)
         return PartTime(cores_s + self.options.coefficients.call_s, sum(seconds), is_bound=True)
 
-    def _least_of_group(self, graph: Graph, group: Operators, read: Collection[str]) -> float:
+    def _least_of_group(self, expansion: Expansion, group: Group) -> float:
         """The arithmetic of a group, or the traffic of its inputs and its result, whichever takes longer."""
-        counted = (operator for operator in group if operator.is_contraction() or operator.write.tensor in read)
-        return max(sum(self._computing_seconds(graph, operator) for operator in counted), self._moving_seconds(graph, group))
+        read = expansion.multiplied
+        counted = [operator for operator in group.operators if operator.is_contraction() or operator.write.tensor in read]
+        is_alone = len(group.operators) == 1
+        chains = (group.chain if is_alone else canonical_chain(expansion.graph, (operator,)) for operator in counted)
+        return max(sum(map(self._computing_seconds, chains)), self._moving_seconds(group.chain))
 
-    def _moving_seconds(self, graph: Graph, group: Operators) -> float:
+    def _moving_seconds(self, chain: Chain) -> float:
         """The time of what moves into or out of a group whatever becomes of the tensors inside it.
 
         One operator has the floor of its plan. Parts of a larger group may find their tensors nearer than the group as a whole.
         """
-        chain, machine = make_chain(graph, group), self.options.machine
-        least = floor(chain, machine)
-        memory_s = least.memory_s
-        if len(group) > 1:
-            memory_s = least.compulsory_bytes / machine.levels[source_position(machine, 0)].bandwidth_bytes_per_s
-        return memory_s * min(self.options.coefficients.overlapped_traffic, 1.0)
+        machine, size_bytes = self.options.machine, least_bytes(chain)
+        level = machine.levels[source_position(machine, size_bytes if len(chain.operators) == 1 else 0)]
+        return size_bytes / level.bandwidth_bytes_per_s * min(self.options.coefficients.overlapped_traffic, 1.0)
 
-    def _computing_seconds(self, graph: Graph, operator: Operator) -> float:
+    def _computing_seconds(self, chain: Chain) -> float:
         """The time of an operator's arithmetic and functions on one core, in one block; 0 where that is not known."""
-        chain, options = canonical_chain(graph, (operator,)), self.options
-        if is_scalar_loop(chain, options.kernels):
-            return 0.0
+        if chain not in self.computing_s:
+            self.computing_s[chain] = 0.0 if is_scalar_loop(chain, self.options.kernels) else self._block_seconds(chain)
+        return self.computing_s[chain]
+
+    def _block_seconds(self, chain: Chain) -> float:
+        options = self.options
         try:
             context, _ = chain_context(chain, options.machine, options.kernels, options.coefficients)
         except PlanningError:

@@ -18,8 +18,8 @@ from itertools import takewhile
 from math import prod
 
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.types import AxisKind, Graph, Operator, Tensor, planned_extent
-from tilewright.plan.chains import make_chain
+from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor, planned_extent
+from tilewright.plan.chains import canonical_chain, make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
@@ -151,8 +151,21 @@ def _is_walked_alone(operator: Operator, index: Index) -> bool:
     return any(axis.kind is AxisKind.PARALLEL and axis.extent != 1 for axis in axes)
 
 
-def fusible_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse]) -> Iterator[Operators]:
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Operators of a graph that can be fused."""
+
+    operators: Operators
+    chain: Chain
+    """Canonical."""
+
+
+def fusible_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse]) -> tuple[Group, ...]:
     """Operators connected by edges without a barrier: every operator of the graph is in one group."""
+    return tuple(Group(operators, canonical_chain(flow.graph, operators)) for operators in _connected(flow, barriers))
+
+
+def _connected(flow: DataFlow, barriers: Mapping[str, CannotFuse]) -> Iterator[Operators]:
     members: dict[str, list[Operator]] = {}
     """By the only tensor of a group that others may read: the last one."""
     for operator in flow.graph.operators:

@@ -15,14 +15,14 @@ from tilewright.graph.types import Chain, Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound, bound_plan
-from tilewright.plan.chains import canonical_chain, make_chain, names_of
+from tilewright.plan.chains import make_chain, names_of
 from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Barrier, CannotFuse, Unplannable
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.whole_model.division import Division, options_for
-from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
+from tilewright.plan.whole_model.groups import DataFlow, Group, Operators, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.records import record
 
@@ -57,7 +57,7 @@ def partition_with(
     """
     flow = DataFlow(graph)
     barriers = _barriers_before_tiles(flow, apart) | dict(barriers_of(flow, known.options.fuse))
-    groups = tuple(_told(divided_groups(flow, barriers, known), told))
+    groups = tuple(_told(divided_groups(flow, fusible_groups(flow, barriers), known), told))
     plans = [plan for group in groups for plan in _plans(flow, group)]
     plans.sort(key=lambda plan: flow.positions[plan.chain.operators[-1].name])
     cuts = _cuts(flow, barriers, groups)
@@ -88,15 +88,14 @@ def _barriers_before_tiles(flow: DataFlow, apart: frozenset[str]) -> dict[str, C
     return {tensor: CannotFuse(Barrier.OVERLAPPING_TILES) for tensor in between}
 
 
-def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: KnownDivisions) -> Iterator[DividedGroup]:
+def divided_groups(flow: DataFlow, groups: Sequence[Group], known: KnownDivisions) -> Iterator[DividedGroup]:
     """The groups of a graph with their divisions."""
-    groups = tuple(fusible_groups(flow, barriers))
-    for operators in progress.counted(groups, "planning", len(groups)):
+    for group in progress.counted(groups, "planning", len(groups)):
         try:
-            chain = cache(partial(make_chain, flow.graph, operators))
-            yield DividedGroup(operators, chain, known.division(canonical_chain(flow.graph, operators), chain))
+            chain = cache(partial(make_chain, flow.graph, group.operators))
+            yield DividedGroup(group.operators, chain, known.division(group.chain, chain))
         except (Unplannable, InternalError):
-            for operator in operators:  # raises the same of one of them, in names instead of numbers
+            for operator in group.operators:  # raises the same of one of them, in names instead of numbers
                 alone = make_chain(flow.graph, (operator,))
                 options = known.options
                 plan_chain(alone, options.machine, kernels=options.kernels, coefficients=options.coefficients)
