@@ -46,7 +46,9 @@ def test_the_best_of_several_targets_is_loaded(
     assert "x86-64-v4: x86_64, avx512" in capsys.readouterr().out
     monkeypatch.setenv("TILEWRIGHT_MAX_ISA", "x86-64-v2")
     feeds = {"x": np.random.default_rng(1).standard_normal((7, 24), np.float32)}
-    (found,) = ort.InferenceSession(str(package)).run(None, feeds)
+    loaded = ort.InferenceSession(str(package))
+    assert "x86-64-v2" in loaded.explain()
+    (found,) = loaded.run(None, feeds)
     (expected,) = ort.InferenceSession(str(model), target="x86-64-v2").run(None, feeds)
     np.testing.assert_array_equal(found, expected)
 

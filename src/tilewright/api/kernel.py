@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from sys import modules
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -93,17 +93,27 @@ class Lowered:
         return compiler.generate(self.model_plan)
 
 
+class Explanation(Protocol):
+    """What tells the plan of a kernel."""
+
+    def __call__(self, *, full: bool) -> str:
+        """The plan and its reasons, for a person."""
+
+
 @record
 class Explained:
-    """What a kernel computes, for whoever asks for its plan."""
+    """What a kernel computes, by which its plan is explained."""
 
     graph: bytes | Graph
     """As text, since Python's collector visits every object of a graph; without the values of constants."""
     options: Options
 
-    def planned(self) -> ModelPlan:
-        """The plan."""
-        return self.options.planned(decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph)
+    def __call__(self, *, full: bool) -> str:
+        """The plan and its reasons."""
+        from tilewright.report.explain import explain
+
+        graph = decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph
+        return explain(self.options.planned(graph), full=full)
 
 
 @record(eq=False)
@@ -132,10 +142,10 @@ class Kernel:
     """
 
     def __init__(
-        self, called: Called, executable: Runnable, constants: tuple[Array, ...] = (), origin: Explained | None = None
+        self, called: Called, executable: Runnable, constants: tuple[Array, ...] = (), explained: Explanation | None = None
     ) -> None:
         """`constants` are those that calls read as they are, in the order of the executable's inputs."""
-        self._called, self._origin = called, origin
+        self._called, self._explained = called, explained
         self._binder, self._name = called.binder, called.name
         self._executable = executable
         self._structure, self._result = called.call, called.result
@@ -209,7 +219,8 @@ class Kernel:
 
         with Shortened():
             writer = PackageWriter(Content.KERNEL)
-            writer.target(encode(self._saved(writer), SavedCall))
+            text = None if self._explained is None else writer.section(self._explained(full=False).encode())
+            writer.target(encode(replace(self._saved(writer), explanation=text), SavedCall))
             writer.write(path)
 
     def _saved(self, writer: PackageWriter) -> SavedCall:
@@ -222,13 +233,13 @@ class Kernel:
     def explain(self, *, full: bool = False) -> str:
         """The plan and its reasons, for a person; `full` leaves out nothing, however long it is.
 
-        Raises `TilewrightError` for a kernel that was loaded from a package, which has none.
+        A kernel of a package has what was known when it was saved, whatever `full` is; one of a saved function has nothing, and
+        raises `TilewrightError`.
         """
-        if self._origin is None:
-            raise TilewrightError("a saved kernel has no plan", where=self._name, hint="explain it before it is saved")
-        from tilewright.report.explain import explain
-
-        return explain(self._origin.planned(), full=full)
+        if self._explained is None:
+            hint = "explain it before it is saved"
+            raise TilewrightError("a kernel of a saved function has no plan", where=self._name, hint=hint)
+        return self._explained(full=full)
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""

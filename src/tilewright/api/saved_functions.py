@@ -61,7 +61,10 @@ def kernel_of(saved: SavedCall, package: Package, threads: int | None) -> AnyKer
     """A kernel of a package. Raises `InvalidPackage`."""
     with package.refusing("a call is described wrongly"):
         called = saved.called()
-    return FixedResult(called) if saved.kernel is None else Kernel(called, *load_kernel(saved.kernel, package, threads))
+    if saved.kernel is None:
+        return FixedResult(called)
+    explained = None if saved.explanation is None else package.explanation(saved.explanation)
+    return Kernel(called, *load_kernel(saved.kernel, package, threads), explained)
 
 
 def function_of(saved: SavedFunction, package: Package, threads: int | None) -> LoadedFunction:

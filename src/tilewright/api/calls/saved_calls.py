@@ -107,6 +107,8 @@ class SavedCall:
     result: SavedStructure
     kernel: SavedKernel | None
     """None of a function that returns no array."""
+    explanation: int | None = None
+    """The section of its plan in words."""
 
     def called(self) -> Called:
         """How it is called. Raises `ValueError`, `TypeError` or `LookupError` for data that is none of ours."""

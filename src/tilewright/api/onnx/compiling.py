@@ -68,7 +68,7 @@ class Compilation:
                 hint = "compile it on such a machine, or there for several"
                 raise TilewrightError(f"the model cannot be compiled for {machine.name} here", why=why, hint=hint)
             session.run(None, self.feeds(session))
-        saved = session._saved(writer)
+        saved = session._saved(writer, session.explain())
         write_target(saved, writer, path, machine.name)
         predicted = sum(plan.predicted_seconds for plan in session.model_plans(**self.planned_shapes(session)))
         return CompiledTarget(machine.name, len(compiled_graphs(saved)), tuple(numpy_operators(saved)), predicted)

@@ -104,6 +104,8 @@ class SavedSession:
     """Inputs that have a default."""
     outputs: tuple[Declared, ...]
     subgraphs: tuple[tuple[frozenset[str], SavedSubgraph], ...]
+    explanation: int | None = None
+    """The section of its plans in words."""
 
 
 def numpy_operators(session: SavedSession) -> dict[str, str]:

@@ -127,6 +127,8 @@ class InferenceSession:
             metadata = model.producer, model.name, model.domain, model.text, "", model.version, dict(model.metadata)
             self._set_up(settings, inputs, optional, model.outputs, ModelMetadata(*metadata))
             self._source: ModelSource | None = source
+            self._package: Package | None = None
+            self._explained: Callable[..., str] | None = None
             from tilewright.machine.machine import Machine
 
             machine = Machine.named(target) if isinstance(target, str) else target
@@ -145,7 +147,8 @@ class InferenceSession:
         saved = package.plan(Content.SESSION, SavedSession)
         metadata = saved.producer, saved.name, saved.domain, saved.description, "", saved.version, dict(saved.metadata)
         self._set_up(settings, saved.inputs, saved.optional, saved.outputs, ModelMetadata(*metadata))
-        self._source = None
+        self._source, self._package = None, package
+        self._explained = None if saved.explanation is None else package.explanation(saved.explanation)
         self._subgraphs.update(saved_sessions.loaded_subgraphs(saved, package, settings.threads()))
         self._reported, self._compiled = saved_sessions.numpy_operators(saved), saved_sessions.compiled_graphs(saved)
 
@@ -175,23 +178,26 @@ class InferenceSession:
     def save(self, path: str | Path) -> None:
         """Write a package of what was compiled so far; `InferenceSession(path)` and `tw.load` read it without model and onnx.
 
-        Operators that run as NumPy do so from the package, too: they are logged. Raises `TilewrightError` where nothing was
-        compiled, where it cannot be written, and for values that a package has no place for.
+        A session of a package copies it. Operators that run as NumPy do so from the package, too: they are logged. Raises
+        `TilewrightError` where nothing was compiled, where it cannot be written, and for values that a package has no place for.
         """
-        from tilewright.api.onnx.saving_sessions import write_target
-        from tilewright.runtime.packages.writing import PackageWriter
+        from tilewright.runtime.packages import writing
 
         with Shortened():
-            writer = PackageWriter(Content.SESSION)
+            if self._package is not None:
+                writing.replace(path, [self._package.copy()])
+                return
+            from tilewright.api.onnx.saving_sessions import write_target
+
+            writer = writing.PackageWriter(Content.SESSION)
             write_target(self._saved(writer), writer, path)
             writer.write(path)
 
-    def _saved(self, writer: PackageWriter) -> SavedSession:
+    def _saved(self, writer: PackageWriter, explanation: str = "") -> SavedSession:
         """The record of the session, whose sections are written. Raises as `save`."""
         from tilewright.api.onnx.saved_sessions import SavedSession
         from tilewright.api.onnx.saving_sessions import saved_subgraph
 
-        self._check_model("saved again")
         subgraphs = tuple((given, saved_subgraph(one, writer)) for given, one in self._made() if one.samples())
         if not subgraphs:
             hint = "run the session, or prepare() its shapes, before it is saved"
@@ -199,7 +205,8 @@ class InferenceSession:
         metadata = self._metadata
         said = metadata.graph_name, metadata.producer_name, metadata.domain, metadata.description, metadata.version
         declared = self._inputs, self._optional, tuple(self._outputs.values())
-        return SavedSession(*said, metadata.custom_metadata_map, *declared, subgraphs)
+        text = writer.section(explanation.encode()) if explanation else None
+        return SavedSession(*said, metadata.custom_metadata_map, *declared, subgraphs, text)
 
     def _made(self) -> list[tuple[frozenset[str], RemainingSubgraph]]:
         """What was made of the model, by the defaults that calls override."""
@@ -211,7 +218,7 @@ class InferenceSession:
     def _check_model(self, what: str) -> ModelSource:
         """The model. Raises `TilewrightError` where the session came from a package."""
         if self._source is None:
-            hint = "make a session of the model"
+            hint = "make a session of the model; packages that `tilewright compile` writes can be explained"
             raise TilewrightError(f"a session of a package cannot be {what}", why="it has no model", where=WHERE, hint=hint)
         return self._source
 
@@ -393,7 +400,12 @@ class InferenceSession:
         `full` leaves out nothing, however long it is. `shapes` are extents by the names of dimensions and shapes by the names of
         inputs: `explain(batch=1)`, `explain(input_ids=(1, 128))`. Without them, a model of dynamic dimensions tells what has run
         so far. Raises `ShapeError` for what is missing.
+
+        A session of a package that `tilewright compile` wrote has the explanation of its compilation, whatever is asked for; that
+        of another package raises `TilewrightError`.
         """
+        if self._explained is not None:
+            return self._explained()
         from tilewright.api.onnx import reports
 
         self._check_model("explained")

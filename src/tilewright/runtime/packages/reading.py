@@ -7,7 +7,7 @@ import mmap
 import os
 import platform
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -81,6 +81,16 @@ class Package:
             if stored.dtype.hasobject or size_bytes != elements.size or any(extent < 0 for extent in stored.shape):
                 raise ValueError
             return elements.view(stored.dtype).reshape(stored.shape)
+
+    def explanation(self, section: int) -> Callable[..., str]:
+        """A function that reads a plan in words; it is as long as it was saved, whatever is asked for."""
+        return lambda full=False: self.checked(section).decode(errors="replace")
+
+    def copy(self) -> memoryview:
+        """The bytes of the whole file, whose digests are right. Raises `InvalidPackage`."""
+        for section in range(len(self.header.sections)):
+            self._check(section, self._elements(section))
+        return self._content.data
 
     @contextmanager
     def refusing(self, why: str) -> Iterator[None]:

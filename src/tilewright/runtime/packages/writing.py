@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,16 +68,13 @@ class PackageWriter:
         self._features = frozenset()
 
     def write(self, path: str | Path) -> None:
-        """Write the file, or none; who has mapped another one of this name keeps it. Raises `TilewrightError`."""
+        """Write the file. Raises `TilewrightError`."""
         from tilewright.runtime.native import building
 
         runtime = self.section(building.runtime_content())
         header = Header(native.digest(), self.content, runtime, tuple(self._targets), tuple(self._sections))
         start, begin = encode(header, VERSION)
-        try:
-            _replace(Path(path), self._pieces(start, begin))
-        except OSError as problem:
-            raise TilewrightError(f"a package cannot be saved to {path}", where="save", why=str(problem)) from problem
+        replace(path, self._pieces(start, begin))
 
     def _pieces(self, start: bytes, begin: int) -> Iterator[bytes | memoryview]:
         yield start
@@ -89,7 +86,15 @@ class PackageWriter:
             end = section.offset + section.size_bytes
 
 
-def _replace(path: Path, pieces: Iterator[bytes | memoryview]) -> None:
+def replace(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write a file, or none; who has mapped another one of this name keeps it. Raises `TilewrightError`."""
+    try:
+        _replace(Path(path), pieces)
+    except OSError as problem:
+        raise TilewrightError(f"a package cannot be saved to {path}", where="save", why=str(problem)) from problem
+
+
+def _replace(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
