@@ -10,20 +10,23 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tilewright.api.onnx.kept_stages import KeptModel
 from tilewright.api.onnx.weights import held_model
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.description import Description, Model
+from tilewright.frontend.onnx.description import Description
 from tilewright.frontend.onnx.files import Content, opened
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.graph import data_format
 from tilewright.records import record
 from tilewright.runtime import artifacts
 from tilewright.runtime.constants import PIECE_BYTES, held, release_pages
+
+if TYPE_CHECKING:
+    from tilewright.frontend.onnx.reading import Model
 
 
 @record

@@ -14,7 +14,8 @@ from tilewright.api.ranges import KernelTable, SavedTable
 from tilewright.backends.saving import SavedKernel, load_kernel
 from tilewright.dtypes import dtype_named
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.model import Declared, Node
+from tilewright.frontend.onnx.description import Description
+from tilewright.frontend.onnx.model import Node
 from tilewright.records import record
 from tilewright.runtime.packages.reading import Package
 
@@ -91,18 +92,9 @@ class SavedSubgraph:
 
 @record
 class SavedSession:
-    """A session: what its model declares and says of itself, and what runs, by the defaults that calls override."""
+    """A session: what its model says of itself, and what runs, by the defaults that calls override."""
 
-    name: str
-    producer: str
-    domain: str
-    description: str
-    version: int
-    metadata: Mapping[str, str]
-    inputs: tuple[Declared, ...]
-    optional: tuple[Declared, ...]
-    """Inputs that have a default."""
-    outputs: tuple[Declared, ...]
+    description: Description
     subgraphs: tuple[tuple[frozenset[str], SavedSubgraph], ...]
     explanation: int | None = None
     """The section of its plans in words."""

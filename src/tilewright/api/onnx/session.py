@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tilewright.api.onnx.saved_sessions import LoadedSubgraph, SavedSession
     from tilewright.api.onnx.steps import RemainingSubgraph
     from tilewright.api.onnx.trace import Trace
+    from tilewright.frontend.onnx.description import Description
     from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan
     from tilewright.runtime.packages.reading import Package
@@ -121,11 +122,7 @@ class InferenceSession:
             from tilewright.api.onnx.steps import SessionContext
 
             source = ModelSource(path_or_bytes)
-            model = source.description
-            optional = [value for value in model.inputs if value.unique in model.defaults]
-            inputs = [value for value in model.inputs if value.unique not in model.defaults]
-            metadata = model.producer, model.name, model.domain, model.text, "", model.version, dict(model.metadata)
-            self._set_up(settings, inputs, optional, model.outputs, ModelMetadata(*metadata))
+            self._set_up(settings, source.description)
             self._source: ModelSource | None = source
             self._package: Package | None = None
             self._explained: Callable[..., str] | None = None
@@ -145,26 +142,19 @@ class InferenceSession:
         from tilewright.api.onnx.saved_sessions import SavedSession
 
         saved = package.plan(Content.SESSION, SavedSession)
-        metadata = saved.producer, saved.name, saved.domain, saved.description, "", saved.version, dict(saved.metadata)
-        self._set_up(settings, saved.inputs, saved.optional, saved.outputs, ModelMetadata(*metadata))
+        self._set_up(settings, saved.description)
         self._source, self._package = None, package
         self._explained = None if saved.explanation is None else package.explanation(saved.explanation)
         self._subgraphs.update(saved_sessions.loaded_subgraphs(saved, package, settings.threads()))
         self._reported, self._compiled = saved_sessions.numpy_operators(saved), saved_sessions.compiled_graphs(saved)
 
-    def _set_up(
-        self,
-        settings: SessionOptions,
-        inputs: Sequence[Declared],
-        optional: Sequence[Declared],
-        outputs: Sequence[Declared],
-        metadata: ModelMetadata,
-    ) -> None:
+    def _set_up(self, settings: SessionOptions, description: Description) -> None:
         """Inputs and outputs, by the model and what the options override."""
-        overridden = settings.overridden
-        self._options, self._metadata = settings, metadata
-        self._optional, self._inputs = tuple(map(overridden, optional)), tuple(map(overridden, inputs))
-        self._outputs = {value.name: overridden(value) for value in outputs}
+        inputs, outputs = (tuple(map(settings.overridden, values)) for values in (description.inputs, description.outputs))
+        self._options, self._description = settings, replace(description, inputs=inputs, outputs=outputs)
+        self._optional = tuple(value for value in inputs if value.unique in description.defaults)
+        self._inputs = tuple(value for value in inputs if value.unique not in description.defaults)
+        self._outputs = {value.name: value for value in outputs}
         self._all_outputs = [value.unique for value in outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         self._subgraphs = {}
@@ -202,11 +192,7 @@ class InferenceSession:
         if not subgraphs:
             hint = "run the session, or prepare() its shapes, before it is saved"
             raise TilewrightError("the session has compiled nothing that could be saved", where="save", hint=hint)
-        metadata = self._metadata
-        said = metadata.graph_name, metadata.producer_name, metadata.domain, metadata.description, metadata.version
-        declared = self._inputs, self._optional, tuple(self._outputs.values())
-        text = writer.section(explanation.encode()) if explanation else None
-        return SavedSession(*said, metadata.custom_metadata_map, *declared, subgraphs, text)
+        return SavedSession(self._description, subgraphs, writer.section(explanation.encode()) if explanation else None)
 
     def _made(self) -> list[tuple[frozenset[str], RemainingSubgraph]]:
         """What was made of the model, by the defaults that calls override."""
@@ -376,7 +362,8 @@ class InferenceSession:
 
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says of itself."""
-        return replace(self._metadata, custom_metadata_map=dict(self._metadata.custom_metadata_map))
+        model = self._description
+        return ModelMetadata(model.producer, model.name, model.domain, model.text, "", model.version, dict(model.metadata))
 
     def prepare(self, **shapes: Any) -> None:
         """Compile ahead what calls of these shapes will run, so that none of them waits.

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilewright.frontend.onnx.description import Model
 from tilewright.frontend.onnx.files import LARGE_BYTES
 from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.runtime.constants import held
+
+if TYPE_CHECKING:
+    from tilewright.frontend.onnx.reading import Model
 
 
 def held_model(model: Model) -> Model:

@@ -6,7 +6,7 @@ Whatever makes no sense raises `InvalidModel` with its place; operators without 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -18,9 +18,9 @@ from onnx import AttributeProto, ModelProto
 from tilewright import ort_errors
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import Definition, definition
-from tilewright.frontend.onnx.description import Model
+from tilewright.frontend.onnx.description import Description
 from tilewright.frontend.onnx.files import Content, ExternalFiles, opened, without_large_contents
-from tilewright.frontend.onnx.model import Array, Body, Declared, Node
+from tilewright.frontend.onnx.model import Array, Body, Declared, Node, has_foreign, needed_values
 from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
 from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
 from tilewright.graph.short_names import short_name
@@ -39,6 +39,37 @@ TRAINING = "ai.onnx.preview.training."
 """The domain of Adagrad, Adam, Momentum and Gradient."""
 STRUCTURAL = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
 """Standard operators that the importer does itself."""
+
+
+@record(eq=False)
+class Model:
+    """A whole model. Inputs that have a default are in `body.constants`, too."""
+
+    body: Body
+    opsets: Mapping[str, int]
+    producer: str = ""
+    producer_version: str = ""
+    domain: str = ""
+    description_text: str = ""
+    version: int = 0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    ir_version: int = 0
+    check_files: Callable[[], None] = lambda: None
+    """Raises `InvalidModel` if a file that holds constants was written to since the model was read."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it means the same to every process that has this package: no operator is defined elsewhere."""
+        return not has_foreign(self.body.nodes)
+
+    @property
+    def description(self) -> Description:
+        """All that sessions tell of the model."""
+        body = self.body
+        defaults = tuple(value.unique for value in body.inputs if value.unique in body.constants)
+        needs = needed_values(body.nodes, [value.unique for value in body.outputs], body.constants)
+        about = (self.producer, self.domain, self.description_text, self.version, dict(self.metadata))
+        return Description(body.name, body.inputs, body.outputs, defaults, needs, *about)
 
 
 def load(source: Any) -> Model:
