@@ -61,7 +61,6 @@ class PricedChain:
 
     chain: Chain
     price: Price
-    floor: Floor
     searched: Searched | Plan
     """A plan where nothing is searched: of scalar loops."""
 
@@ -70,12 +69,21 @@ class PricedChain:
         return () if isinstance(self.searched, Plan) else self.searched.found
 
     def plan(self, unfused_price: Price | None = None, taken_over: TakenOver | None = None) -> Plan:
-        """The plan, with the price of its operators alone, or what it says of its loops where these were not searched."""
+        """The plan, with the price of its operators alone, or what it says of its loops where these were not searched.
+
+        Raises `InternalError` for a price that cannot be true.
+        """
         if isinstance(self.searched, Plan):
             return self.searched
+        context = self.searched.context
+        least = floor(context.chain, context.machine)
+        check_price(
+            context.chain, context.machine, self.searched.schedule, self.price, attainable_seconds(least, context.coefficients)
+        )
+        check_executable(context.chain, self.searched.blocking.schedule)
         is_known = unfused_price is not None or (taken_over is not None and len(self.chain.operators) > 1)
         unfused = unfused_price if is_known else self.searched.unfused_price()
-        return with_leaves(replace(self.searched.plan(self.floor, unfused), chain=self.chain, taken_over=taken_over))
+        return with_leaves(replace(self.searched.plan(least, unfused), chain=self.chain, taken_over=taken_over))
 
 
 @record(eq=False)
@@ -160,7 +168,7 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
     """The schedule of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
     if is_scalar_loop(chain, available):
         plan = with_leaves(with_execution(plan_scalar_loop(chain, machine, coefficients), {}))
-        return PricedChain(chain, plan.price, plan.floor, plan)
+        return PricedChain(chain, plan.price, plan)
     problem = planning_problem(chain, machine, available, coefficients)
     priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), problem.in_core))
     forget_regions(problem.context.chain)
@@ -168,12 +176,10 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
 
 
 def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
-    """What was found for a chain. Raises `InternalError` for a price that cannot be true, `PlanningError` if it does not fit."""
+    """What was found for a chain. Raises `InternalError` for a price that is no time, `PlanningError` if it does not fit."""
     context = searched.context
-    least = floor(context.chain, context.machine)
-    least_s = attainable_seconds(least, context.coefficients)
-    check_price(context.chain, context.machine, searched.schedule, searched.price, least_s)
-    priced = PricedChain(chain, searched.price, least, searched)
+    check_price(context.chain, context.machine, searched.schedule, searched.price, 0.0)
+    priced = PricedChain(chain, searched.price, searched)
     if any(level.filling is not Filling.CACHE for level in context.machine.levels):
         check_capacity(priced.plan(searched.price))
     return priced
@@ -184,7 +190,6 @@ def refined(
 ) -> Searched:
     """The best of the candidates found, with its reduction split where that pays."""
     blocking, walk = refinement(context, found, in_core)
-    check_executable(context.chain, blocking.schedule)
     prefetches = choose_prefetches(context, blocking, walk)
     price = price_with_stores(prefetches.context, blocking, walk, prefetches.works)
     split = _split(context, found, blocking)
