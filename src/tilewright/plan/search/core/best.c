@@ -192,8 +192,9 @@ static int find_residents(Pricing *pricing, Arena *arena) {
     own->inside_bytes = taken(arena, pricing->points * (int64_t)sizeof(double));
     own->may_stay = 0;
     if (!own->outside_bytes || !own->inside_bytes) return 0;
+    for (int64_t p = 0; p < pricing->points; p++) own->outside_bytes[p] = own->inside_bytes[p] = 0;
   }
-  for (int64_t p = 0; p < pricing->points; p++) {
+  for (int64_t p = 0; problem->operator_count > 1 && p < pricing->points; p++) {
     move_point(problem, pricing->order, p, &pricing->point);
     for (int64_t o = 0; o < problem->operator_count; o++) {
       Choices *own = &pricing->choices[o];
@@ -393,13 +394,15 @@ static int start_pricing(
   int64_t *by_tensor = taken(arena, problem->tensor_count * (int64_t)sizeof(int64_t));
   if (!pricing->around || !pricing->blocks || !pricing->choices || !pricing->trial || !by_tensor) return 0;
   if (!start_point(problem, order, &pricing->point, arena)) return 0;
+  int64_t whole_bytes = 0;
   for (int64_t p = 0; p < points; p++) {
     move_point(problem, order, p, &pricing->point);
     double live = known_live ? known_live[p] : (double)live_bytes(problem, order, &pricing->point);
     pricing->around[p].live_bytes = live;
     pricing->live[p] = live;
     pricing->blocks[p] = pricing->point.blocks;
-    hold(problem, order, &pricing->point, by_tensor, &pricing->around[p]);
+    if (!p) whole_bytes = touched_bytes(problem, &pricing->point, 0, by_tensor);
+    hold(problem, order, &pricing->point, whole_bytes, by_tensor, &pricing->around[p]);
   }
   return 1;
 }

@@ -230,7 +230,7 @@ static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order
   sweep->outside = outside;
   sweep->option = option;
   sweep->number = number;
-  sweep->view = *outside;
+  copy_view(problem, &problem->operators[number], outside, &sweep->view);
   sweep->view.loop_count += option->length;
   for (int64_t i = 0; i < option->length; i++) sweep->view.loops[outside->loop_count + i].node = order->outer_count + 8 + i;
   for (int64_t d = 0; d < option->dim_count; d++) inner |= 1ULL << option->dims[d];

@@ -351,17 +351,17 @@ static int64_t touched_bytes(const Problem *problem, const Point *point, int64_t
   return total;
 }
 
-static void hold(const Problem *problem, const Order *order, const Point *point, int64_t *by_tensor, Around *around) {
+// `whole_bytes` are touched outside of all loops.
+static void hold(
+    const Problem *problem, const Order *order, const Point *point, int64_t whole_bytes, int64_t *by_tensor, Around *around) {
+  int64_t touched[MOST_LOOPS], counted = 1;
   around->shared = order->outer_count;
-  int64_t touched[MOST_LOOPS];
-  if (problem->fusion + 1 < problem->level_count) {
-    for (int64_t depth = 0; depth <= around->shared; depth++) touched[depth] = touched_bytes(problem, point, depth, by_tensor);
-  }
   for (int64_t level = problem->fusion + 1; level < problem->level_count; level++) {
     int64_t share = problem->level_bytes[level] / least_count(problem->sharing_cores[level], point->blocks);
-    int is_held = touched[0] <= problem->level_bytes[level];
+    int is_held = whole_bytes <= problem->level_bytes[level];
     around->held[level] = is_held ? ~0ULL : 0;
     for (int64_t depth = 1; depth <= around->shared && !is_held; depth++) {
+      if (depth == counted) touched[counted++] = touched_bytes(problem, point, depth, by_tensor);
       is_held = touched[depth] <= share;
       around->held[level] = is_held ? ~0ULL << depth : 0;
     }

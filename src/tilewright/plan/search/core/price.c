@@ -15,6 +15,20 @@ typedef struct {
   uint64_t along[MOST_OPERANDS];  // loops along axes of each operand
 } View;
 
+// Takes what a view has of the axes of the chain, of its loops, and of the operands of its operator.
+static void copy_view(const Problem *problem, const Operator *operator, const View *from, View *into) {
+  for (int64_t a = 0; a < problem->axis_count; a++) into->tiles[a] = from->tiles[a], into->sizes[a] = from->sizes[a];
+  for (int64_t i = 0; i < from->loop_count; i++) into->loops[i] = from->loops[i], into->trips[i] = from->trips[i];
+  for (int64_t k = 0; k < operator->operand_count; k++) into->along[k] = from->along[k];
+  into->loop_count = from->loop_count;
+  into->line_buffered = from->line_buffered;
+  into->region_axes = from->region_axes;
+  into->computed = from->computed;
+  into->masked = from->masked;
+  into->cut = from->cut;
+  into->foreign = from->foreign;
+}
+
 // The sets of loops that follow from the axes of the last ones, from `first` on.
 static void mark_loops(const Operator *operator, View *view, int64_t first) {
   uint64_t before = (1ULL << first) - 1;

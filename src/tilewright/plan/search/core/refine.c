@@ -221,7 +221,7 @@ static int start_refined(Search *search, int64_t trees, const int64_t **choices,
   if (!by_tensor || !start_point(problem, order, &search->point, arena)) return 0;
   move_point(problem, order, 0, &search->point);
   around->live_bytes = (double)live_bytes(problem, order, &search->point);
-  hold(problem, order, &search->point, by_tensor, around);
+  hold(problem, order, &search->point, touched_bytes(problem, &search->point, 0, by_tensor), by_tensor, around);
   return 1;
 }
 
