@@ -20,8 +20,10 @@ def distinct_sums(*terms: Any) -> Any:
     (24, [10, 34])
     """
     factors = terms[::2]
-    counted = np.frompyfunc(lambda *counts: _size(factors, tuple(map(int, counts))), len(factors), 1)
-    return np.asarray(counted(*terms[1::2])).astype(np.int64)
+    counts = np.broadcast_arrays(*(np.asarray(count, np.int64) for count in terms[1::2]))
+    tiles = list(zip(*(count.ravel().tolist() for count in counts), strict=True))
+    sizes = {tile: _size(factors, tile) for tile in set(tiles)}
+    return np.array([sizes[tile] for tile in tiles], np.int64).reshape(counts[0].shape)
 
 
 @lru_cache(maxsize=1 << 14)
