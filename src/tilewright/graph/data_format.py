@@ -88,6 +88,8 @@ class _Form:
     """The same of JSON."""
     write: Callable[[Any], Encoded]
     read: Callable[[Encoded], Any]
+    as_they_are: tuple[type, ...] = ()
+    """Types of values that `write` returns."""
 
 
 def _form_of(kind: Any) -> _Form:
@@ -133,7 +135,7 @@ def _plain(kind: type) -> _Form:
             return value
         return check(value.item() if isinstance(value, np.generic) and isinstance(value, numpy_kinds) else value)
 
-    return _Form(lambda value: isinstance(value, (*exact, *numpy_kinds)), lambda value: type(value) in exact, write, check)
+    return _Form(lambda value: isinstance(value, (*exact, *numpy_kinds)), lambda value: type(value) in exact, write, check, exact)
 
 
 def _choice(kind: Any) -> _Form:
@@ -166,8 +168,8 @@ def _many(kind: Any) -> _Form:
     """A tuple of any length; the form of its elements is looked up when it is needed, since types contain each other."""
 
     def write(values: Any) -> Encoded:
-        element = _form(kind).write
-        return [element(value) for value in values]
+        form = _form(kind)
+        return [value if type(value) in form.as_they_are else form.write(value) for value in values]
 
     def read(values: Encoded) -> Any:
         element = _form(kind).read
@@ -220,7 +222,8 @@ def _record(kind: Any) -> _Form:
         return [_form(hint) for hint in hints]
 
     def write(value: Any) -> Encoded:
-        return [form.write(part) for form, part in zip(forms(), parts(value), strict=True)]
+        written = zip(forms(), parts(value), strict=True)
+        return [part if type(part) in form.as_they_are else form.write(part) for form, part in written]
 
     def read(values: Encoded) -> Any:
         return kind(*[form.read(value) for form, value in zip(forms(), _listed(values), strict=True)])

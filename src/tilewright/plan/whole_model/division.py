@@ -158,7 +158,7 @@ def division_of(chain: Chain, options: PlanningOptions) -> Division:
     answers = options.answers
     if answers is None:
         return _searched_division(chain, options)
-    question = f"{data_format.encode(chain, Chain).decode()} {_described(options)}"
+    question = f"{chain!r} {_described(options)}"
 
     def keep(division: Division) -> None:
         kept_divisions.write(answers, question, lambda: _kept(division))
