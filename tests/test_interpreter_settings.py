@@ -14,7 +14,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.api.kernel import Lowered
-from tilewright.interpreter_settings import SHORT_TURN_S, collector_waits, short_turns
+from tilewright.interpreter_settings import MOST_YOUNG, SHORT_TURN_S, collector_waits, short_turns
 from tilewright.plan.types import Plan
 
 
@@ -38,6 +38,23 @@ def test_a_preparation_inside_another() -> None:
 def test_errors_end_it() -> None:
     with pytest.raises(ValueError, match="inside"), collector_waits():
         raise ValueError("inside")
+
+
+@pytest.fixture
+def nothing_frozen() -> Iterator[None]:
+    """As outside of tests, which freeze what they have imported."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.parametrize(("count", "collections"), [(MOST_YOUNG // 2, 1), (2 * MOST_YOUNG, 0)])
+def test_very_many_new_objects_are_not_gone_through_at_once(nothing_frozen: None, count: int, collections: int) -> None:
+    with collector_waits():
+        kept = [[number] for number in range(count)]
+        before = sum(generation["collections"] for generation in gc.get_stats())
+    kept += [[number] for number in range(100)]
+    assert sum(generation["collections"] for generation in gc.get_stats()) == before + collections
 
 
 def test_the_last_of_several_threads_ends_it() -> None:

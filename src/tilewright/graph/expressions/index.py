@@ -64,10 +64,13 @@ class Index:
     _is_affine: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        plain = frozenset([atom for atom, _ in self.terms if isinstance(atom, str)])
-        divided = [atom.dividend.axes() for atom, _ in self.terms if isinstance(atom, DIVISIONS)]
-        object.__setattr__(self, "_axes", plain.union(*divided) if divided else plain)
-        object.__setattr__(self, "_is_affine", not divided)
+        axes = frozenset([atom for atom, _ in self.terms if isinstance(atom, str)])
+        is_affine = len(axes) == len(self.terms)
+        if not is_affine:
+            divided = [atom.dividend.axes() for atom, _ in self.terms if isinstance(atom, DIVISIONS)]
+            axes, is_affine = axes.union(*divided), not divided
+        object.__setattr__(self, "_axes", axes)
+        object.__setattr__(self, "_is_affine", is_affine)
 
     def __add__(self, other: Index | int) -> Index:
         other = constant(other) if isinstance(other, int) else other

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
 from tilewright.coefficients import Coefficients, coefficients_for
-from tilewright.graph import data_format
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel

@@ -38,8 +38,8 @@ def consumer_positions(producer: Operator, access: Access) -> dict[str, Index]:
 
 def is_invertible(producer: Operator) -> bool:
     """Whether every axis is a dimension of what `producer` writes, so that the place of an element says which point it is."""
-    plain = {str(index) for index in producer.write.indices if index.is_axis()}
-    return all(axis.name in plain for axis in producer.axes)
+    plain = {index.terms[0][0] for index in producer.write.indices if index.is_axis()}
+    return producer.axis_names <= plain
 
 
 def largest_extents(operator: Operator) -> dict[str, int]:

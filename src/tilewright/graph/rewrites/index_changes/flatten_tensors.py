@@ -244,8 +244,9 @@ def _joints_of(work: Work, access: Access, pair: Pair, extent: int) -> list[Join
 
 def _is_joint(index: Index, pair: Pair, extent: int) -> bool:
     """Whether an index has neither of two axes, or both as digits of one number, and none inside of a division."""
-    inside = [atom.dividend.axes() for atom, _ in index.terms if isinstance(atom, FloorDiv | Mod)]
-    if any(axes & set(pair) for axes in inside):
+    if index.axes().isdisjoint(pair):
+        return True
+    if any(not atom.dividend.axes().isdisjoint(pair) for atom, _ in index.terms if isinstance(atom, FloorDiv | Mod)):
         return False
     return index.coefficient(pair[0]) == index.coefficient(pair[1]) * extent
 

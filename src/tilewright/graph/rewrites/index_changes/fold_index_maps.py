@@ -56,15 +56,17 @@ class FoldIndexMaps(Rewrite):
     def _seen(self, operator: Operator, changes: dict[str, Operator], graph: Graph, access: Access) -> Access:
         """A read of the source of the change before it, or as it is."""
         through = _through(operator, access, changes)
-        is_turned = self.turns_bytes and _reads_groups(operator, access, graph) and not _reads_groups(operator, through, graph)
-        return access if is_turned else through
+        if through is access or not self.turns_bytes or not _reads_groups(operator, access, graph):
+            return through
+        return through if _reads_groups(operator, through, graph) else access
 
 
 def _reads_groups(operator: Operator, access: Access, graph: Graph) -> bool:
     """Whether steps of a product of bytes are neighbours in the memory that is read."""
-    steps = frozenset(axis.name for axis in operator.reduction_axes())
-    is_product = operator.is_product_sum() and graph.tensor(access.tensor).dtype in BYTES
-    return is_product and not access.lookups and access.indices[-1].is_axis() and access.indices[-1].axes() <= steps
+    if access.lookups or graph.tensor(access.tensor).dtype not in BYTES or not operator.is_product_sum():
+        return False
+    steps = {axis.name for axis in operator.reduction_axes()}
+    return access.indices[-1].is_axis() and access.indices[-1].axes() <= steps
 
 
 def _keeps_type(operator: Operator, graph: Graph) -> bool:
