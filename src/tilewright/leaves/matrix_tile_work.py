@@ -173,15 +173,22 @@ def _inner_work(kernel: MicroKernel, machine: Machine, extents: Extents) -> Kern
     vectors, blocks = _vectors_along_depth(kernel, extents)
     columns = (extents.columns or POINT).pieces(kernel.columns if extents.columns else 1)
     column_tiles = sum(number * minimum(length, 1) for number, length in columns)
-    cycles: Quantity = 0
+    full = _inner_step_cycles(kernel, machine, kernel.rows, 1)
+    step_seconds = 2 * kernel.rows * kernel.columns * kernel.lanes / kernel.attainable(machine)
+    seconds: Quantity = 0
     calls: Quantity = 0
     for number, rows in (extents.rows or POINT).pieces(kernel.rows if extents.rows else 1):
-        loads = kernel.columns + rows * kernel.rows * gathering
-        step = maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
-        cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
+        steps = vectors * (_inner_step_cycles(kernel, machine, rows, gathering) / full)
+        seconds = seconds + number * (steps * step_seconds + blocks * rows * (FOLD_CYCLES / machine.frequency_hz))
         calls = calls + number
     every = column_tiles * extents.outer
-    return KernelWork(cycles * every / machine.frequency_hz, calls * blocks * every)
+    return KernelWork(seconds * every, calls * blocks * every)
+
+
+def _inner_step_cycles(kernel: MicroKernel, machine: Machine, rows: Count, gathering: int) -> Quantity:
+    """Cycles of a vector of the depth at the machine's peak: all columns for so many rows, which are loaded for every group."""
+    loads = kernel.columns + rows * kernel.rows * gathering
+    return maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
 
 
 def _vectors_along_depth(kernel: MicroKernel, extents: Extents) -> tuple[Count, Count]:
