@@ -46,12 +46,14 @@ class _SymbolRule(ctypes.Structure):
 
 
 class _TensorRule(ctypes.Structure):
-    _fields_ = (*long_fields("kind", "itemsize", "rank", "unit_stride_dim", "joined"), ("shape", ctypes.POINTER(ctypes.c_long)))
+    _fields_ = (*long_fields("kind", "itemsize", "rank", "unit_stride_dim", "joined"), ("shape", ctypes.c_void_p))
 
 
 class Record(ctypes.Structure):
     """`struct tw_record` of launcher.c. Instances keep alive what they point to."""
 
+    shapes: ctypes.Array[ctypes.c_long]
+    """Of all tensors, one behind the other."""
     _fields_ = (
         ("entry", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_void_p),
@@ -68,9 +70,16 @@ def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: in
     slots = (*signature.inputs, *signature.outputs)
     numbers = {symbol.name: -1 - number for number, symbol in enumerate(signature.symbols)}
     symbols = (_SymbolRule * len(signature.symbols))(*(_symbol_rule(symbol, numbers) for symbol in signature.symbols))
-    tensors = (_TensorRule * len(slots))(*(_tensor_rule(slot, numbers) for slot in slots))
-    counts = len(symbols), len(signature.inputs), len(slots), len(symbols) + sum(len(slot.shape) for slot in slots)
-    return Record(entry, workspace_bytes, pool, *counts, symbols, tensors, constants)
+    shapes = longs([numbers[extent] if isinstance(extent, str) else extent for slot in slots for extent in slot.shape])
+    tensors = (_TensorRule * len(slots))()
+    place = ctypes.addressof(shapes)
+    for number, slot in enumerate(slots):
+        tensors[number] = _tensor_rule(slot, place)
+        place += len(slot.shape) * ctypes.sizeof(ctypes.c_long)
+    counts = len(symbols), len(signature.inputs), len(slots), len(symbols) + len(shapes)
+    record = Record(entry, workspace_bytes, pool, *counts, symbols, tensors, constants)
+    record.shapes = shapes
+    return record
 
 
 def split_answer(answer: int) -> tuple[Reason, int]:
@@ -82,12 +91,12 @@ def split_answer(answer: int) -> tuple[Reason, int]:
     return Reason(answer % 256), answer // 256
 
 
-def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
+def _tensor_rule(slot: TensorSlot, shape: int) -> _TensorRule:
+    """The rule of a tensor, given the address of its shape."""
     dtype = dtype_named(slot.dtype)
     kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
     joined = sum(1 << dim for dim in slot.joined)
-    shape = longs([numbers[extent] if isinstance(extent, str) else extent for extent in slot.shape])
     return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, joined, shape)
 
 
