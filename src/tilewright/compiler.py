@@ -218,7 +218,7 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
     New tensors inherit `marks` of exactness from those that they make.
     """
-    is_verified = settings.current().verify != "off"
+    is_verified = settings.value("verify") != "off"
     for step in steps:
         before, graph = graph, step.run(graph)
         graph = with_inherited_marks(graph, before) if marks else graph
@@ -327,7 +327,7 @@ def _recipe(model_plan: ModelPlan, artifact: Artifact) -> Recipe:
 
 def _dump(stage: str, name: str, text: Callable[[], str], suffix: str = "txt") -> None:
     """Dumps are numbered in the order in which they are made, so that functions of one name do not overwrite each other's."""
-    directory = settings.current().dump_dir
+    directory = settings.value("dump_dir")
     if directory is None:
         return
     path = directory / f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{suffix}"

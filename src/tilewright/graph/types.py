@@ -87,7 +87,9 @@ class Access:
     def mapped(self, change: Callable[[Index], Index], tensor: str = "") -> Access:
         """The access, of another tensor where one is named, with every index changed, those of its guard included."""
         guard = self.guard and Guard(tuple(map(change, self.guard.constraints)), self.guard.otherwise)
-        return Access(tensor or self.tensor, tuple(map(change, self.indices)), guard, self.lookups)
+        indices, tensor = tuple(map(change, self.indices)), tensor or self.tensor
+        is_same = guard is None and tensor == self.tensor and all(map(is_, indices, self.indices))
+        return self if is_same else Access(tensor, indices, guard, self.lookups)
 
     def of(self, tensor: str) -> Access:
         """The same access to another tensor."""

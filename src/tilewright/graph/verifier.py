@@ -49,7 +49,7 @@ def verify(graph: Graph, before: Graph | None = None) -> None:
 
 def verify_stage(graph: Graph, before: Graph | None = None) -> None:
     """As `verify`, where TILEWRIGHT_VERIFY asks for it: of what a stage hands on, which no user can get wrong."""
-    if settings.current().verify != "off":
+    if settings.value("verify") != "off":
         verify(graph, before)
 
 

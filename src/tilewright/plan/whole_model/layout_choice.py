@@ -308,7 +308,7 @@ class _Choice:
     def _seconds(self, part: Part, unit: _Unit, layouts: tuple[int, ...]) -> float:
         """On all cores, by the best algorithm."""
         orders = self.orders(dict(zip(unit.groups, layouts, strict=True)))
-        part = replace(part, graph=with_orders(part.graph, orders))
+        part = replace(part, graph=with_orders(part.graph, orders)) if orders else part
         tensors = {tensor.name: tensor for tensor in part.graph.tensors}
         problem = Problem(part.graph.operators[0], tensors, self.prices.constants, self.prices.options.machine)
         algorithms = applicable(problem, self.precision)

@@ -257,6 +257,8 @@ def with_one_axis(operator: Operator, pair: Pair) -> Operator:
     fused = replace(outer, extent=planned_extent(outer.extent) * planned_extent(inner.extent))
 
     def changed(index: Index) -> Index:
+        if index.axes().isdisjoint(pair):
+            return index
         factors: Mapping[object, int] = dict(index.terms)
         factor = factors.get(inner.name, 0)
         kept = tuple((atom, coefficient) for atom, coefficient in index.terms if atom not in pair)
