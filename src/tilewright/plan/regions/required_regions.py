@@ -95,12 +95,22 @@ def line_buffer_axis(chain: Chain, region_axes: RegionAxes, tensor: str, loop: s
     return moving[0] if len(moving) == 1 and producer.write.is_affine() else ""
 
 
-def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
+def readings(chain: Chain, operator: Operator) -> Mapping[str, tuple[Reading, ...]]:
     """How every independent axis of an operator that is a dimension of its result is read, unless a read is not affine.
 
     The columns of a product are left out: a packed operand is entered where a panel begins, which required regions do not care
     for.
     """
+    return _all_readings(chain)[operator.name]
+
+
+@derived_once
+def _all_readings(chain: Chain) -> Mapping[str, Mapping[str, tuple[Reading, ...]]]:
+    """Of every operator."""
+    return {operator.name: _readings(chain, operator) for operator in chain.operators}
+
+
+def _readings(chain: Chain, operator: Operator) -> Mapping[str, tuple[Reading, ...]]:
     found = {}
     column = contraction_roles(operator).column if operator.is_contraction() else None
     indices, tensor = operator.write.indices, operator.write.tensor

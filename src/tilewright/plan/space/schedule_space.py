@@ -171,7 +171,7 @@ class Space:
         """
         chain, outer_orders = self.context.chain, self.outer_orders()
         found: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(outer_loops, ()) for outer_loops in outer_orders]
-        for outer_loops in outer_orders:
+        for outer_loops in outer_orders if chain.intermediates else ():
             for turned in self._turned(outer_loops):
                 for groups in _subsets(may_be_line_buffered(chain, turned)):
                     found.append((turned, _flattened(groups)))
