@@ -17,7 +17,7 @@ from tests.support.chains import artifact_of, attention_plan, random_inputs
 from tilewright.artifact import Artifact
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.kernels import dialect_for, registered
-from tilewright.leaves import matrix_tile_functions
+from tilewright.leaves.matrix_tiles import functions as matrix_tile_functions
 from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c import program

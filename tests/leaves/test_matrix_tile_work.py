@@ -17,7 +17,7 @@ from tilewright.graph.types import Access, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.leaves.declaration import CostProblem, KernelWork
-from tilewright.leaves.matrix_tile_work import GATHER_CYCLES, crossing_share
+from tilewright.leaves.matrix_tiles.work import GATHER_CYCLES, crossing_share
 from tilewright.leaves.registry import kernel_work
 from tilewright.machine import Machine
 

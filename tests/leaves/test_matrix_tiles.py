@@ -30,7 +30,7 @@ def problem(spec: str, kernels: tuple[MicroKernel, ...], types: tuple[str, str, 
 
 def refusal(asked: Problem) -> Mismatch:
     """Why micro kernels do not compute it: `tiles_of` goes on to other leaves."""
-    from tilewright.leaves.matrix_tiles import match
+    from tilewright.leaves.matrix_tiles.leaf import match
 
     answer = match(asked)
     assert isinstance(answer, Refusal)

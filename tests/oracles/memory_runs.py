@@ -22,8 +22,8 @@ from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import MicroKernel
-from tilewright.leaves.matrix_tile_epilogues import operand_steps
-from tilewright.leaves.matrix_tile_loops import values_of
+from tilewright.leaves.matrix_tiles.epilogues import operand_steps
+from tilewright.leaves.matrix_tiles.loops import values_of
 from tilewright.render.c.nest import filling
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]

@@ -113,7 +113,7 @@ def _way(name: str, prepared: Prepared) -> str:
 
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
 FILE_CHARACTERS = 48_000
-"""Of chains in one C file, tiles counted as `leaves/matrix_tile_loops.py` says: 0.3 s of a compiler, whose start and vocabulary
+"""Of chains in one C file, tiles counted as `leaves/matrix_tiles/loops.py` says: 0.3 s of a compiler, whose start and vocabulary
 take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
 LEAST_CHARACTERS = 48_000
 """Of chains, tiles and shared loops together: what has fewer is one file, for readers, and compilers inline loops that have one

@@ -31,7 +31,7 @@ from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.translation_units import WEAK
 from tilewright.leaves.declaration import CFile
-from tilewright.leaves.matrix_tile_epilogues import kernel_epilogue, kernel_name, operand_steps
+from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue, kernel_name, operand_steps
 
 DECLARATIONS = """\
 typedef void tw_tile(void);

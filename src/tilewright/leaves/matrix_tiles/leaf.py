@@ -10,9 +10,9 @@ from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MATRIX_TILES, MicroKernel
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.declaration import Constraints, Leaf, Mismatch, Problem, Refusal
-from tilewright.leaves.matrix_tile_functions import tile_functions
-from tilewright.leaves.matrix_tile_loops import tile_loop_helpers, tiles_call, tiles_weights
-from tilewright.leaves.matrix_tile_work import kernel_work
+from tilewright.leaves.matrix_tiles.functions import tile_functions
+from tilewright.leaves.matrix_tiles.loops import tile_loop_helpers, tiles_call, tiles_weights
+from tilewright.leaves.matrix_tiles.work import kernel_work
 from tilewright.records import record
 
 

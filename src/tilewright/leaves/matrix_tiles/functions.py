@@ -14,8 +14,8 @@ from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.leaves.declaration import CFile, Functions
-from tilewright.leaves.matrix_tile_epilogues import kernel_epilogue
-from tilewright.leaves.matrix_tile_loops import (
+from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue
+from tilewright.leaves.matrix_tiles.loops import (
     DECLARATIONS,
     by_kernel,
     function_declaration,

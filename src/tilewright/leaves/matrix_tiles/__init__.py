@@ -1,0 +1,1 @@
+"""Matrix tiles: contractions by micro kernels, their work, loops, functions and epilogues."""
