@@ -15,7 +15,10 @@ from typing import Protocol, TypeVar
 from tilewright import package_files
 from tilewright.plan.search.core.data import BeyondLimits, Packed
 
-FILES = ("problem.c", "regions.c", "price.c", "orders.c", "tables.c", "options.c", "best.c", "search.c", "entries.c", "refine.c")
+FILES = (
+    *("base.c", "problem.c", "reading.c", "views.c", "footprints.c", "regions.c", "price.c", "orders.c"),
+    *("tables.c", "options.c", "pricing.c", "best.c", "bounds.c", "search.c", "entries.c", "refine.c"),
+)
 """In the order in which one compiler reads them."""
 EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times", "tw_refine")
 MEMORY_BYTES = (1 << 33, 1 << 30, 1 << 25)
@@ -31,7 +34,7 @@ _threads = threading.local()
 @lru_cache(maxsize=1)
 def text() -> str:
     """The C of the core."""
-    return "\n".join(package_files.read_text(Path(__file__).parent / name) for name in FILES)
+    return "\n".join(package_files.read_text(Path(__file__).parent / "c" / name) for name in FILES)
 
 
 class _Data(ctypes.Structure):

@@ -1,4 +1,4 @@
-"""A planning problem as data for the search core, in the order in which `problem.c` reads it.
+"""A planning problem as data for the search core, in the order in which reading.c reads it.
 
 Axes, tensors and operators are numbered; a set of axes is a mask of 64 bits.
 """

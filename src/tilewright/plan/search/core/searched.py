@@ -22,7 +22,7 @@ from tilewright.plan.space.schedule_space import Space
 from tilewright.records import record
 
 COUNTED = (Counted.ORDERS_PRICED, Counted.CANDIDATES, Counted.PRICINGS, Counted.ELEMENTS)
-"""In the order of `Counts` in best.c."""
+"""In the order of `Counts` in pricing.c."""
 
 
 @record

@@ -1,29 +1,5 @@
 // Figures of an operator's blocks over all tiles of its axes: those that are given, and the elements of its operands.
 
-// Distinct elements of all tiles together: `Window.swept`. Every axis is cut into whole tiles and a shorter last one.
-static int64_t swept_window(const Window *window, uint64_t left, const int64_t *tiles, const int64_t *sizes, int64_t *cut) {
-  if (!left) return window_elements(window, cut);
-  int64_t axis = __builtin_ctzll(left), found = 0, whole = sizes[axis] / tiles[axis], rest = sizes[axis] % tiles[axis];
-  if (whole) {
-    cut[axis] = tiles[axis];
-    found = whole * swept_window(window, left & (left - 1), tiles, sizes, cut);
-  }
-  if (rest) {
-    cut[axis] = rest;
-    found += swept_window(window, left & (left - 1), tiles, sizes, cut);
-  }
-  return found;
-}
-
-static int64_t swept_elements(const Footprint *footprint, const int64_t *tiles, const int64_t *sizes) {
-  int64_t count = 1, cut[64];
-  for (int64_t i = 0; i < footprint->plain_count; i++) count *= sizes[footprint->plain[i]];
-  for (int64_t w = 0; w < footprint->window_count; w++) {
-    count *= swept_window(&footprint->windows[w], footprint->windows[w].axes, tiles, sizes, cut);
-  }
-  return count;
-}
-
 // The tile and the points along a dimension of an operator's tables at one of its places.
 static void put_tile(const Problem *problem, const Tables *tables, int64_t d, int64_t place, int64_t *tiles, int64_t *sizes) {
   int64_t axis = tables->axes[d], behind = place - tables->tile_counts[d], tile = problem->sizes[axis];
