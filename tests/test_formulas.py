@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.arrays import as_integer, either, is_zero, largest, maximum, minimum, product, surely, surely_not
 from tilewright.errors import InternalError
-from tilewright.formulas import NotRecordable, Program, apply, evaluated, holds, recorded, tabulated
+from tilewright.formulas.programs import NotRecordable, Program, apply, evaluated, holds, recorded, tabulated
 from tilewright.graph import data_format
 
 SIZES = {"rows": 100, "columns": 37}

@@ -11,7 +11,7 @@ import pytest
 from tests.leaves.problems import LANES, MACHINE, PROBLEMS, bound
 from tests.test_formulas import equal
 from tilewright.coefficients import DEFAULT
-from tilewright.formulas import evaluated, holds, recorded
+from tilewright.formulas.programs import evaluated, holds, recorded
 from tilewright.graph.types import planned_extent
 from tilewright.leaves.declaration import CostProblem
 from tilewright.leaves.registry import leaf_of

@@ -17,7 +17,7 @@ import tilewright
 from tests.replay.planning import graphs_of
 from tests.test_formulas import equal
 from tilewright.arrays import Quantity
-from tilewright.formulas import evaluated, holds, recorded
+from tilewright.formulas.programs import evaluated, holds, recorded
 from tilewright.plan.model.cost import Block, measure, moving_of, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures

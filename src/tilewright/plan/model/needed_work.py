@@ -12,7 +12,7 @@ from functools import partial
 from math import lcm, prod
 
 from tilewright.arrays import Condition, Count, Quantity, either
-from tilewright.formulas import tabulated
+from tilewright.formulas.programs import tabulated
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.chains import derived_once
 from tilewright.plan.element_types import outer_bytes

@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from tilewright.arrays import Count, as_integer, largest, maximum, minimum, product
-from tilewright.formulas import apply, tabulated
+from tilewright.formulas.programs import apply, tabulated
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access
 from tilewright.records import record

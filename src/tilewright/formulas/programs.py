@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.arrays import Condition, Quantity, either, largest, maximum, minimum, smallest
-from tilewright.distinct_sums import distinct_sums
 from tilewright.errors import InternalError
+from tilewright.formulas.distinct_sums import distinct_sums
 from tilewright.records import record
 
 Number: TypeAlias = bool | int | float

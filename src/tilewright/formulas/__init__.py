@@ -1,0 +1,1 @@
+"""Formulas of figures as data: recorded programs, and a sum that they count."""
