@@ -366,6 +366,14 @@ class Graph:
     constants: tuple[tuple[str, Constant], ...] = ()
     _by_name: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
     _constants: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its text, in which constants have values where generated code may depend on these."""
+        if not self._digest:
+            self._digest.append(hashlib.sha256(repr(self).encode()).hexdigest())
+        return self._digest[0]
 
     def constant_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of these names that are constants, in the order of the constants."""

@@ -178,7 +178,7 @@ def remembered(
 
 def request(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
     """The question for the code of a graph."""
-    return f"{graph!r}\0{choices(machine, fuse, precision)}"
+    return f"{graph.digest}\0{choices(machine, fuse, precision)}"
 
 
 def choices(machine: Machine, fuse: bool | None, precision: Precision) -> str:

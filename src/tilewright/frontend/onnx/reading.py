@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
+from functools import cache
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -160,6 +161,8 @@ class _Reader:
     node_count: int = 0
     unknown: dict[str, str] = field(default_factory=dict)
     """Operators without a definition, and the first node of each."""
+    schema: Callable[[str, int, str], Any] = field(default_factory=lambda: cache(schema_of))
+    """Of an operator, a version and a domain: ONNX takes 0.3 ms to find one."""
 
     def body(self, graph: Any, context: _Context, scope: Scope, where: str) -> Body:
         """A graph, in a scope of its own."""
@@ -242,7 +245,7 @@ class _Reader:
         if version is None:
             self.unknown.setdefault(f"{domain}.{proto.op_type}", f"{where} (the model imports no opset of {domain!r})")
             return 0
-        schema = schema_of(proto.op_type, version, domain)
+        schema = self.schema(proto.op_type, version, domain)
         if schema is not None:
             check_against(schema, proto, where)
         return version

@@ -202,15 +202,16 @@ def schema_of(operator: str, version: int, domain: str) -> Any:
 def check_against(schema: Any, node: Any, where: str) -> None:
     """Raise `InvalidGraph` for wrong numbers of operands, unknown and missing attributes, and wrong types of these."""
     given = {attribute.name: attribute for attribute in node.attribute}
+    attributes = schema.attributes  # made anew whenever it is asked for
     for name, attribute in given.items():
-        declared = schema.attributes.get(name)
+        declared = attributes.get(name)
         if declared is None:
-            why = f"it has {', '.join(sorted(schema.attributes)) or 'none'}"
+            why = f"it has {', '.join(sorted(attributes)) or 'none'}"
             raise InvalidGraph(f"{node.op_type} has no attribute {name!r}", where=where, why=why)
         kind = kind_of(attribute, where) if not attribute.ref_attr_name else int(declared.type.value)
         if kind != int(declared.type.value):
             raise InvalidGraph(f"attribute {name!r} has the wrong type", where=where, why=f"expected {declared.type.name}")
-    missing = [name for name, expected in schema.attributes.items() if expected.required and name not in given]
+    missing = [name for name, expected in attributes.items() if expected.required and name not in given]
     if missing:
         raise InvalidGraph(f"{node.op_type} lacks the attribute {missing[0]!r}", where=where)
     for role in ("input", "output"):

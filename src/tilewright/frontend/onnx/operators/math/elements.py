@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, make_dataclass
+from dataclasses import KW_ONLY, asdict
 from functools import reduce
 from inspect import signature
 from typing import Any, TypeAlias
@@ -69,12 +69,12 @@ def pointwise(name: str, *, since: int = 1, dtype: str | None = None) -> Callabl
     def decorate(body: Callable[..., Scalar]) -> Callable[..., Scalar]:
         parameters = signature(body).parameters.values()
         attributes = [one for one in parameters if one.kind is one.KEYWORD_ONLY or one.default is not one.empty]
-        fields = [(one.name, Any) if one.default is one.empty else (one.name, Any, one.default) for one in attributes]
+        defaults = {one.name: one.default for one in attributes if one.default is not one.empty}
         count = len(parameters) - len(attributes)
         own: dict[str, Any] = {"__doc__": body.__doc__, "__module__": body.__module__, "dtype": dtype}
         own |= {"kind": body.__name__.strip("_"), "body": lambda self, *operands: body(*operands[:count], **asdict(self))}
-        made = make_dataclass(name, fields, bases=(Pointwise,), namespace=own, frozen=True, kw_only=True)
-        define(name, made, since=since)
+        own |= {"__annotations__": {one.name: Any for one in attributes}} | defaults
+        define(name, record(kw_only=True)(type(name, (Pointwise,), own)), since=since)
         return body
 
     return decorate
