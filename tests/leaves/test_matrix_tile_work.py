@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -79,6 +80,14 @@ def test_arrays_of_tiles_have_the_work_of_every_tile(kernel: MicroKernel) -> Non
             np.broadcast_to(family.seconds, (3, 3))[place],
             np.broadcast_to(family.calls, (3, 3))[place],
         )
+
+
+def test_kernels_with_lanes_along_the_depth_are_no_faster_than_their_share_of_the_peak() -> None:
+    kernel = next(kernel for kernel in registry.for_machine(MACHINE) if kernel.right_by_columns)
+    sizes = {"m": 8 * kernel.rows, "n": 8 * kernel.columns, "k": 1024}
+    work = work_of(contraction("C", "mk,nk->mn", "AB", sizes), kernel, MACHINE, sizes, sizes)
+    at_share_s = 2 * prod(sizes.values()) / kernel.attainable(MACHINE)
+    assert at_share_s < work.seconds < 1.2 * at_share_s
 
 
 def test_equal_kernels_and_machines_have_equal_hashes() -> None:

@@ -166,11 +166,12 @@ def test_blocks_divide_evenly_among_the_cores(cores: int) -> None:
     assert blocks >= 16 or cores == 1
 
 
-def test_a_single_core_takes_one_block_where_that_is_faster() -> None:
-    machine = replace(Machine.named("x86-64-v4"), cores=1)
+@pytest.mark.parametrize("cores", [1, 2])
+def test_cores_take_one_block_each_where_that_is_faster(cores: int) -> None:
+    machine = replace(Machine.named("x86-64-v4"), cores=cores)
     plan = plan_chain(batch_chain(1, 53, 301, 509, 2053, with_softmax=False), machine)
-    assert plan.price.blocks == 1
-    assert plan.predicted_seconds < plan.unfused_price.seconds
+    assert plan.price.blocks == cores
+    assert plan.predicted_seconds < plan.unfused_price.seconds or cores > 1
 
 
 def test_the_price_on_threads_is_that_of_the_thread_with_most_blocks() -> None:
