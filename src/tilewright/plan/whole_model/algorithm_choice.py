@@ -141,17 +141,17 @@ class _Choice:
 
     def _offers(self, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
         """The offers of an operator, or those of a near operator of its form."""
-        form = self._part(operator).form([algorithms])
+        part = self._part(operator)
+        form = part.form([algorithms])
         near = self.planned.nearest(form) if self.prices.known.takes_over else None
         if near is not None and near.known.margin() >= TURN * near.distance:
             return replace(near.known, operator=operator, source=near.known.operator.name)
-        offers = self._planned_offers(operator, algorithms)
+        offers = self._planned_offers(part, operator, algorithms)
         self.planned.add(form, offers)
         return offers
 
-    def _planned_offers(self, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
+    def _planned_offers(self, part: Part, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
         """Every algorithm with its time, or the least it takes where that is no less than the best plan takes."""
-        part = self._part(operator)
         times = self.prices.offers(part, operator, algorithms)
         least_s = {algorithm: self.prices.least_time(part, {operator.name: algorithm}).thread_s for algorithm in algorithms}
         best = min((algorithm for algorithm in algorithms if not times[algorithm].is_bound), key=times.__getitem__)
@@ -175,26 +175,28 @@ class _Choice:
 
     def _pair(self, first: _Offers, second: _Offers) -> _Pair:
         """Other ways to compute two neighbours, or those of a near pair of the same form."""
-        form = self._part(first.operator, second.operator).form([first.algorithms, second.algorithms])
+        part = self._part(first.operator, second.operator)
+        form = part.form([first.algorithms, second.algorithms])
         form = replace(form, structure=(form.structure, first.best.name, second.best.name))
         near = self.pairs.nearest(form) if self.prices.known.takes_over else None
         if near is not None and near.known.margin >= TURN * near.distance:
             return near.known
-        pair = self._planned_pair(self._own(first), self._own(second))
+        pair = self._planned_pair(part, self._own(first), self._own(second))
         self.pairs.add(form, pair)
         return pair
 
     def _own(self, offers: _Offers) -> _Offers:
         """Offers with times of their operator, not of another."""
-        return self._planned_offers(offers.operator, offers.algorithms) if offers.source else offers
+        if not offers.source:
+            return offers
+        return self._planned_offers(self._part(offers.operator), offers.operator, offers.algorithms)
 
-    def _planned_pair(self, first: _Offers, second: _Offers) -> _Pair:
+    def _planned_pair(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
         """Other ways to compute two neighbours where these are cheaper as a part of the graph.
 
         They are ways that one chain can hold, and that cost no more than the best alone but for the tensor in between. Of these
         the cheapest alone is planned, and the best ways as a pair only where the cheapest beats them one by one.
         """
-        part = self._part(first.operator, second.operator)
         saved_s = self.prices.moving_seconds((first.operator, *self.flow.maps_behind(first.operator))[-1].write.tensor)
         limit_s = first.times[first.best].thread_s + second.times[second.best].thread_s
         others = [
