@@ -66,6 +66,27 @@ def test_a_model_of_one_library(tmp_path: Path) -> None:
             refused()
 
 
+LEAN = """
+import sys
+import numpy as np
+known = {*sys.modules}
+import tilewright.onnx as ort
+ort.InferenceSession(sys.argv[1]).run(None, {"x": np.ones((5, 24), np.float32)})
+large = {"logging", "pathlib", "threading", "hashlib", "concurrent", "platformdirs", "tilewright.plan"}
+print(*large.intersection(sys.modules) - known)
+"""
+"""Modules of these names take 2 MB, which processes do not share."""
+
+
+def test_no_module_that_takes_much_memory_is_loaded(tmp_path: Path) -> None:
+    session = session_of(LAYERS, {"x": (FLOAT, [5, 24])}, {"y": (FLOAT, [5, 9])}, w=random(24, 9))
+    session.save(tmp_path / "lean.tw")
+    given = {"PYTHONPATH": os.pathsep.join(sys.path), "HOME": "/nowhere"}
+    command = [sys.executable, "-S", "-c", LEAN, str(tmp_path / "lean.tw")]
+    done = subprocess.run(command, env=given, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("\n", "")
+
+
 def test_what_was_not_compiled_is_told(tmp_path: Path) -> None:
     session = session_of(LAYERS, {"x": (FLOAT, ["rows", 24])}, {"y": (FLOAT, ["rows", 9])}, w=random(24, 9))
     with pytest.raises(tw.TilewrightError, match="has compiled nothing"):
