@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.planner import forget_plans, plan_chain
 from tilewright.plan.search.core import library
-from tilewright.plan.search.exact_search import planning_problem, search_problem
+from tilewright.plan.search.exact_search import least_times_above, planning_problem, search_problem
 from tilewright.runtime import search_core
 
 MACHINES = ("cascadelake-6240", "power10", "x86-64-v3")
@@ -53,6 +54,20 @@ def test_softmax_between_products(machine: str, batch: int, rows: int, length: i
 @given(st.sampled_from(MACHINES), SIDES, SIDES, st.sampled_from(((1, 3), (3, 3), (3, 1), (5, 3))))
 def test_required_regions(machine: str, height: int, width: int, kernels: tuple[int, int]) -> None:
     check_equal(convolution_chain(height=height, width=width, channels=(8, 16, 8), kernels=kernels), Machine.named(machine))
+
+
+def test_problems_are_asked_in_turns() -> None:
+    """The core keeps the last problem of a thread for its next call."""
+    machine = Machine.named("zen5")
+    kernels, coefficients = registry.for_machine(machine, element_types=None), coefficients_for(machine)
+    library.core(builds=True)
+    chains = gemm_chain(64, 48, 80, 32), convolution_chain(height=14, width=28, channels=(8, 16, 8), kernels=(3, 3))
+    problems = [planning_problem(chain, machine, kernels, coefficients) for chain in chains]
+    first = [(least_times_above(problem, 0.0), search_problem(problem)) for problem in problems]
+    asked = [least_times_above(problem, 0.0) for problem in problems], [search_problem(problem) for problem in problems]
+    assert list(zip(*asked, strict=True)) == first
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(search_problem, problems * 3)) == [found for _, found in first] * 3
 
 
 @pytest.mark.parametrize("subject", ["attention", "gathers", "scalar_loops", "rows"])
