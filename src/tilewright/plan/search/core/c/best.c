@@ -19,6 +19,7 @@ static int find_residents(Pricing *pricing, Arena *arena) {
       own->outside_bytes[p] = (double)outside;
       own->inside_bytes[p] = (double)inside;
       own->may_stay |= outside + inside > 0;
+      pricing->resident_bytes[p] += (double)most_count(outside, inside);
     }
   }
   return 1;
@@ -199,8 +200,8 @@ static int start_pricing(
   int64_t points = point_count(order), operators = problem->operator_count;
   *pricing = (Pricing){.problem = problem, .order = order, .points = points, .counts = counts};
   pricing->around = taken(arena, points * (int64_t)sizeof(Around));
-  double **figures[] = {&pricing->live, &pricing->seconds, &pricing->cores_s, &pricing->used};
-  for (int i = 0; i < 4; i++) {
+  double **figures[] = {&pricing->live, &pricing->seconds, &pricing->cores_s, &pricing->used, &pricing->resident_bytes};
+  for (int i = 0; i < 5; i++) {
     *figures[i] = taken(arena, points * (int64_t)sizeof(double));
     if (!*figures[i]) return 0;
   }
@@ -210,12 +211,14 @@ static int start_pricing(
   int64_t *by_tensor = taken(arena, problem->tensor_count * (int64_t)sizeof(int64_t));
   if (!pricing->around || !pricing->blocks || !pricing->choices || !pricing->trial || !by_tensor) return 0;
   if (!start_point(problem, order, &pricing->point, arena)) return 0;
+  for (int64_t o = 0; o < operators; o++) pricing->choices[o].may_stay = 0;
   int64_t whole_bytes = 0;
   for (int64_t p = 0; p < points; p++) {
     move_point(problem, order, p, &pricing->point);
     double live = known_live ? known_live[p] : (double)live_bytes(problem, order, &pricing->point);
     pricing->around[p].live_bytes = live;
     pricing->live[p] = live;
+    pricing->resident_bytes[p] = 0;
     pricing->blocks[p] = pricing->point.blocks;
     if (!p) whole_bytes = touched_bytes(problem, &pricing->point, 0, by_tensor);
     hold(problem, order, &pricing->point, whole_bytes, by_tensor, &pricing->around[p]);
@@ -228,9 +231,9 @@ static int best_of(const Problem *problem, const Order *order, Candidate *best, 
   Pricing *pricing = taken(arena, sizeof(Pricing));
   uint64_t tried[66];
   if (!pricing || !start_pricing(pricing, problem, order, 0, counts, arena)) return 0;
+  if (!find_residents(pricing, arena)) return 0;
   int priced = price_options(pricing, arena);
   if (priced <= 0) return priced;
-  if (!find_residents(pricing, arena)) return 0;
   int64_t count = combinations(pricing, tried, 66);
   double lowest = INFINITE;
   for (int64_t i = 0; i < count; i++) {

@@ -219,7 +219,7 @@ static void put_loops(Sweep *sweep, const Option *option) {
   for (int64_t k = 0; k < operator->operand_count; k++) view->along[k] = outside->along[k] | (uint64_t)option->along[k] << outer;
 }
 
-// Starts at the first inner tiles. All loops are in their order once `put_loops` was called.
+// Starts at the last inner tiles. All loops are in their order once `put_loops` was called.
 static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order, const Point *point, int64_t number,
                         const Option *option) {
   const Tables *tables = &problem->operators[number].tables;
@@ -240,17 +240,17 @@ static void start_sweep(Sweep *sweep, const Problem *problem, const Order *order
       if (tables->axes[t] == option->dims[d]) sweep->table_dims[d] = t;
     }
     sweep->inner[d] = 0;
-    set_inner(sweep, d, 0);
+    set_inner(sweep, d, option->extents[d] - 1);
   }
   read_block(sweep);
 }
 
-// Goes on to the next inner tiles, those of the last dimension first.
-static void sweep_on(Sweep *sweep) {
+// Goes back to the inner tiles before, those of the last dimension first.
+static void sweep_back(Sweep *sweep) {
   const Option *option = sweep->option;
   int64_t d = option->dim_count - 1;
-  for (; d && sweep->inner[d] == option->extents[d] - 1; d--) set_inner(sweep, d, 0);
-  set_inner(sweep, d, sweep->inner[d] + 1);
+  for (; d && sweep->inner[d] == 0; d--) set_inner(sweep, d, option->extents[d] - 1);
+  set_inner(sweep, d, sweep->inner[d] - 1);
   read_block(sweep);
 }
 

@@ -36,16 +36,17 @@ typedef struct {
   Around *around;
   Point point;
   double *live, *seconds, *cores_s, *used;
+  double *resident_bytes;  // the most that stays of all operators
   int64_t *blocks;
   Choices *choices;
   Choice *trial;  // by operator and point
   Counts *counts;
 } Pricing;
 
-// Goes on to a point and inner tiles of options that differ in the order of their loops.
+// Goes on to a point and inner tiles of options that differ in the order of their loops: the tiles from the last one on.
 static void go_to(Pricing *pricing, int64_t number, const Option *options, int64_t at, Sweep *sweep) {
-  if (at % options->tiles) {
-    sweep_on(sweep);
+  if ((at + 1) % options->tiles) {
+    sweep_back(sweep);
   } else {
     move_point(pricing->problem, pricing->order, at / options->tiles, &pricing->point);
     start_sweep(sweep, pricing->problem, pricing->order, &pricing->point, number, options);
@@ -70,6 +71,32 @@ static int price_option(Pricing *pricing, const Pass *pass, const Unordered *uno
   return !((option->seconds[at] - work.packing_s) * problem->least_gain >= option->seconds[at]);
 }
 
+// Whether a price of an operator counts as it is whatever stays of others: nothing spills, and tiles may be read again.
+static int is_sure(const Pricing *pricing, int64_t number, const Option *option, int64_t at) {
+  const Choices *own = &pricing->choices[number];
+  int64_t p = at / option->tiles;
+  if (own->may_stay && !option->rereads[at]) return 0;
+  return option->used[at] + pricing->live[p] + pricing->resident_bytes[p] <= (double)pricing->problem->capacity_bytes;
+}
+
+// Prices by which loops of an operator at a point lose: that of others which count, and that without any.
+typedef struct {
+  double best, none;
+} ToBeat;
+
+static ToBeat start_point_to_beat(const Pricing *pricing, int64_t number, const Option *options, int64_t p) {
+  const Option *none = pricing->choices[number].options;
+  int is_known = options != none && is_sure(pricing, number, none, p);
+  return (ToBeat){INFINITE, is_known ? none->seconds[p] : INFINITE};
+}
+
+// Whether no order of the loops of a pass can be chosen: without traffic and packing it costs more than what is to be beaten.
+// Prefetches hide no more than is shown.
+static int must_lose(const Problem *problem, const Unordered *unordered, const ToBeat *limit) {
+  double least_s = (unordered->arithmetic_s + unordered->functions_s + unordered->overhead_s) * (1 - 1e-9);
+  return least_s > limit->best || least_s * problem->least_gain > limit->none;
+}
+
 // Loops of more than one trip in their order: options with the same ones move the same, and cost the same unless they pack.
 static uint64_t cut_loops(const Sweep *sweep, const Option *option) {
   uint64_t found = 0;
@@ -81,20 +108,31 @@ static uint64_t cut_loops(const Sweep *sweep, const Option *option) {
 }
 
 // Prices options of an operator that have the same loops in different orders, with right operands packed; whether they may cost
-// less in place.
+// less in place. Those that cannot be chosen get no price, unless they may be in place.
 static void price_packed(Pricing *pricing, int64_t number, Option *options, int64_t count, bool_t *may_gain, Sweep *sweep) {
   const Problem *problem = pricing->problem;
   const Operator *operator = &problem->operators[number];
   int64_t shared = shared_loops(pricing->order, number), tiles = options->tiles;
   Pass pass = {problem, operator, 0, shared, &sweep->view, &sweep->view, &sweep->block, &sweep->block, 0};
+  int prunes = !operator->may_stay && !operator->in_tiles && problem->prefetch_hides <= 1;
+  ToBeat limit = {INFINITE, INFINITE};
   for (int64_t n = 0; n < count; n++) may_gain[n] = 0;
-  for (int64_t at = 0; at < pricing->points * tiles; at++) {
+  for (int64_t at = pricing->points * tiles - 1; at >= 0; at--) {
     uint64_t cut[MOST_INNER_ORDERS];
     bool_t gains[MOST_INNER_ORDERS];
     Unordered unordered;
     go_to(pricing, number, options, at, sweep);
     pass.around = &pricing->around[at / tiles];
     if (!operator->in_tiles) start_pass(&pass, &unordered);
+    if (prunes && (at + 1) % tiles == 0) limit = start_point_to_beat(pricing, number, options, at / tiles);
+    if (prunes && must_lose(problem, &unordered, &limit)) {
+      for (int64_t n = 0; n < count; n++) {
+        options[n].seconds[at] = INFINITE;
+        options[n].used[at] = sweep->block.used_bytes;
+        options[n].rereads[at] = 0;
+      }
+      continue;
+    }
     int packs = operator->may_pack && !packs_ahead(operator, &sweep->view);
     for (int64_t n = 0; n < count; n++) {
       int64_t like = packs ? n : 0;
@@ -109,6 +147,7 @@ static void price_packed(Pricing *pricing, int64_t number, Option *options, int6
         gains[n] = gains[like];
       }
       may_gain[n] |= gains[n];
+      if (is_sure(pricing, number, &options[n], at)) limit.best = least(limit.best, options[n].seconds[at]);
     }
   }
 }
@@ -119,11 +158,10 @@ static void price_in_place(Pricing *pricing, int64_t number, Option *options, in
   const Operator *operator = &problem->operators[number];
   int64_t shared = shared_loops(pricing->order, number), tiles = options->tiles;
   Pass pass = {problem, operator, 0, shared, &sweep->view, &sweep->view, &sweep->block, &sweep->block, operator->conflict};
-  for (int64_t at = 0; at < pricing->points * tiles; at++) {
-    int64_t p = at / tiles;
+  for (int64_t at = pricing->points * tiles - 1; at >= 0; at--) {
     Unordered unordered;
     go_to(pricing, number, options, at, sweep);
-    pass.around = &pricing->around[p];
+    pass.around = &pricing->around[at / tiles];
     start_pass(&pass, &unordered);
     for (int64_t n = 0; n < count; n++) {
       Work work;
