@@ -30,8 +30,8 @@ from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, wrong
 
 SOURCE = np.random.default_rng(7)
-FIRST, SECOND = (SOURCE.standard_normal(shape).astype(np.float32) / 8 for shape in ((72, 96), (96, 40)))
-BIAS = SOURCE.standard_normal(96).astype(np.float32)
+FIRST, SECOND = (SOURCE.standard_normal(shape).astype(np.float32) / 8 for shape in ((72, 300), (300, 200)))
+BIAS = SOURCE.standard_normal(300).astype(np.float32)
 FILTERS = SOURCE.standard_normal((16, 8, 3, 3)).astype(np.float32) / 8
 
 
@@ -179,7 +179,7 @@ def folded_model(directory: Path) -> str:
         helper.make_node("MatMul", ["s", "second"], ["y"]),
     ]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (50, 72))]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, (50, 40))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, (50, 200))]
     weights = [numpy_helper.from_array(np.ascontiguousarray(FIRST.T), "weights"), numpy_helper.from_array(SECOND, "second")]
     path = directory / "folded.onnx"
     onnx.save(helper.make_model(helper.make_graph(nodes, "folded", inputs, outputs, weights)), path)
@@ -194,7 +194,7 @@ def small_model(directory: Path) -> str:
         helper.make_node("MatMul", ["r", "second"], ["y"]),
     ]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (50, 72))]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, (50, 40))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, (50, 200))]
     weights = [numpy_helper.from_array(FIRST, "first"), numpy_helper.from_array(SECOND, "second")]
     path = directory / "layers.onnx"
     onnx.save(helper.make_model(helper.make_graph(nodes, "layers", inputs, outputs, weights)), path)
