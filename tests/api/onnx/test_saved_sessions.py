@@ -172,7 +172,8 @@ def test_graphs_inside_nodes(tmp_path: Path) -> None:
     ]
     session = session_of(nodes, {"x": (FLOAT, [3, 5])}, {"y": (FLOAT, None)}, zero=np.float32(0))
     x = np.abs(random(3, 5))
-    same(session, tmp_path / "branches.tw", {"x": x}, {"x": -x})
+    loaded = same(session, tmp_path / "branches.tw", {"x": x}, {"x": -x})
+    assert [loaded.run(None, {"x": sign * x})[0].shape for sign in (1, -1)] == [(3, 5), (2, 15)]
 
 
 def test_texts_sequences_and_defaults(tmp_path: Path) -> None:

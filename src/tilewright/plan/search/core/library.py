@@ -24,7 +24,7 @@ EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times", "tw_r
 MEMORY_BYTES = (1 << 33, 1 << 30, 1 << 25)
 """What a search may use; where a process may not have so many addresses, less. Most searches use less than a MiB."""
 KEPT_BYTES = 1 << 25
-"""What a thread keeps for its next search; entries.c has the same."""
+"""What a thread keeps for its next search."""
 
 Core = ctypes.CDLL
 Read = TypeVar("Read")
@@ -34,7 +34,8 @@ _threads = threading.local()
 @lru_cache(maxsize=1)
 def text() -> str:
     """The C of the core."""
-    return "\n".join(package_files.read_text(Path(__file__).parent / "c" / name) for name in FILES)
+    constants = f"enum {{ KEPT_BYTES = {KEPT_BYTES} }};"
+    return "\n".join((constants, *(package_files.read_text(Path(__file__).parent / "c" / name) for name in FILES)))
 
 
 class _Data(ctypes.Structure):

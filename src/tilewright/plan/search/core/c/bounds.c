@@ -20,7 +20,7 @@ typedef struct {
   Arena *arena;
 } Bounds;
 
-// The places of tiles along the dimensions of an operator's tables: those of a point, the last one, or all.
+// The dimension of an order along an axis, -1 for none.
 static int64_t dimension_of(const Order *order, int64_t axis) {
   for (int64_t d = 0; d < order->dim_count; d++) {
     if (order->dims[d] == axis) return d;
@@ -38,6 +38,8 @@ static void least_work(const Problem *problem, const Operator *operator, const C
   into[5] = tile_bytes(operator, cell, view->tiles, view->sizes);
 }
 
+// The least of every figure over the tiles of inner loops: along the dimensions of an operator's tables those of a point, the last
+// one, or all.
 static void least_over_inner(const Problem *problem, const Order *order, const Operator *operator, uint64_t region_axes,
                              int has_inner, const int64_t *choices, View *view, double *into) {
   const Tables *tables = &operator->tables;

@@ -25,10 +25,8 @@ static int start_tree(Search *search, Reader *from, Order *into, Arena *arena) {
   return 1;
 }
 
-enum { KEPT_BYTES = 1 << 25 };
-
 // What all calls for one problem have in common: it stays at the start of their memory for the next one. The caller gives back
-// what lies behind `KEPT_BYTES`.
+// what lies behind `KEPT_BYTES`, which `library.text` writes.
 typedef struct {
   int64_t number;  // of the problem, its first integer; 0 for none
   Problem *problem;
