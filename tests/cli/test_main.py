@@ -34,12 +34,14 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 HELP = """
 import sys
+from importlib.util import find_spec
 import click
 from tilewright.cli.main import main, tilewright
 def helped(command, *names):
     assert main([*names, "--help"]) == 0
     for name in command.list_commands(None) if isinstance(command, click.Group) else ():
-        helped(command.get_command(None, name), *names, name)
+        if name != "bench" or find_spec("tilewright_bench"):
+            helped(command.get_command(None, name), *names, name)
 helped(tilewright)
 print(*sys.modules, file=sys.stderr)
 """
@@ -48,7 +50,7 @@ print(*sys.modules, file=sys.stderr)
 def test_no_help_loads_what_plans_compiles_or_measures() -> None:
     """Which takes 0.2 to 0.9 s; a timed test would be flaky."""
     answer = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
-    assert answer.stdout.count("Usage: tilewright") >= 20
+    assert answer.stdout.count("Usage: tilewright") >= 12
     assert not {"numpy", "onnx", "torch"} & set(answer.stderr.split())
 
 
