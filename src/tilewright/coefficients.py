@@ -173,12 +173,18 @@ class Fit:
         return Coefficients().with_values(self.values)
 
 
+WITHOUT_CALLS = Coefficients(call_s=0.0)
+"""Of machines that the price is not for: their plans come with one, which has every launch in it."""
+
+
 def coefficients_for(machine: Machine) -> Coefficients:
     """Those fitted on the machine, else those of the nearest family: of its architecture if there is one, of the nearest width.
 
     >>> coefficients_for(Machine.named("zen5")).prefetch_hides
     0.5
     """
+    if machine.accelerator is not None:
+        return WITHOUT_CALLS
     family = family_coefficients(machine)
     return family.with_values(dict(machine.fitted)) if machine.fitted else family
 

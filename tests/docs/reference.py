@@ -42,8 +42,7 @@ def page() -> str:
 
 def _introduction() -> Iterator[str]:
     yield "# Reference\n"
-    yield "Every function, option, command, environment variable, operator and element type. Made from the source by"
-    yield "`python -m tests.docs.reference`; a test compares. [Limits](limits.md) says what is missing."
+    yield "Made from the source by `python -m tests.docs.reference`; a test compares. [Limits](limits.md) says what is missing."
 
 
 def _functions() -> Iterator[str]:
@@ -51,7 +50,7 @@ def _functions() -> Iterator[str]:
     yield "Functions of `tilewright` that trace. On NumPy arrays they compute at once. Traced values also take Python's"
     yield "operators, NumPy's names of these functions, and the methods and attributes of the array API."
     other_names = ", ".join(f"`{numpy_name}` is `{name}`" for numpy_name, name in sorted(ALIASES.items()) if name in tw.__all__)
-    yield f"Names of NumPy that differ: {other_names}.\n"
+    yield f"NumPy's other names: {other_names}.\n"
     yield "| Function | Meaning |"
     yield "|---|---|"
     for name in sorted(tw.__all__):
@@ -127,13 +126,13 @@ def _variables() -> Iterator[str]:
 
 def _precisions() -> Iterator[str]:
     yield "## Precisions\n"
-    yield "Values of `precision=` and `--precision`, with [error bounds](correctness.md#precision): "
+    yield "`precision=` and `--precision`, with [error bounds](correctness.md#precision): "
     yield ", ".join(f"`{precision.value}`" for precision in Precision) + "."
 
 
 def _machines() -> Iterator[str]:
     yield "## Machines known by name\n"
-    yield "Values of `target=` and `--target`: " + ", ".join(f"`{name}`" for name in targets.names()) + "."
+    yield "`target=`, `--target`: " + ", ".join(f"`{name}`" for name in targets.names()) + "."
 
 
 def _element_types() -> Iterator[str]:

@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--object-code", action="store_true", help="compile texts that differ, and compare the code")
     parser.add_argument("--lines", type=int, default=LINES, help="of each graph's differences; 0: all; default: %(default)s")
     chosen = parser.parse_args()
-    machines = targets.names() if chosen.machines == "all" else tuple(chosen.machines.split(","))
+    machines = targets.names("cpu") if chosen.machines == "all" else tuple(chosen.machines.split(","))
     if chosen.write:
         write(chosen.only)
     elif chosen.results or chosen.write_results:

@@ -12,6 +12,7 @@ import click
 from tilewright.cli import parameters
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine, MemoryLevel, detection, isa, targets
+from tilewright.machine.accelerator import Accelerator, ProductUnit
 from tilewright.report.layout import columns, section, wrapped
 
 
@@ -40,17 +41,13 @@ def render(machine: Machine, microarchitecture: str = "") -> str:
     """
     lines = [f"{machine.name}, with all instructions of {microarchitecture}" if microarchitecture else machine.name]
     lines += section("ISA", wrapped(_isa(machine)))
-    vectors = (
-        f"{machine.vector_registers} registers of {machine.vector_bits} bits, {machine.fma_per_cycle} multiply-adds per cycle"
-    )
-    lines += section("vectors", [vectors])
-    lines += section("core", [_core(machine)])
+    lines += _vectors(machine) if machine.accelerator is None else _accelerator(machine.accelerator)
     lines += section("cores", [f"{machine.cores} usable"])
     lines += section("clock", [f"{machine.frequency_hz / 1e9:.2f} GHz ({machine.frequency_source.value})"])
     lines += section("peak", _peaks(machine))
     lines += section("memory", columns([_HEADER, *map(_level, machine.levels)], right=range(1, 7)))
     region = f"{machine.parallel_region_s * 1e6:.2f} us for an empty region ({machine.parallel_region_source.value})"
-    lines += section("threads", [region])
+    lines += section("threads", [region] if machine.accelerator is None else [])
     if machine.fitted:
         lines += section("price", [f"{len(machine.fitted)} coefficients fitted on such a CPU (tilewright tune --fit)"])
     return "\n".join(lines)
@@ -62,14 +59,24 @@ def as_record(machine: Machine) -> dict[str, Any]:
     >>> as_record(Machine.named("zen4"))["levels"][0]["size_bytes"]
     32768
     """
-    record = asdict(machine) | {
+    record = {name: value for name, value in asdict(machine).items() if name != "accelerator"} | {
         "features": sorted(machine.features),
         "peak_flops_per_s": dict(machine.peak_flops_per_s),
         "fitted_coefficients": dict(machine.fitted),
         "levels": [_level_record(level) for level in machine.levels],
     }
     del record["fitted"]
+    if machine.accelerator is not None:
+        record["accelerator"] = _accelerator_record(machine.accelerator)
     return _with_words(record)
+
+
+def _accelerator_record(accelerator: Accelerator) -> dict[str, Any]:
+    return {
+        "units": [_with_words(asdict(unit)) for unit in accelerator.units],
+        "spaces": [_with_words(asdict(space)) for space in accelerator.spaces],
+        "limits": {name: {"value": value, "source": accelerator.source_of(name).value} for name, value in accelerator.limits},
+    }
 
 
 _HEADER = ["", "size", "usable", "line", "ways", "cores", "GB/s", "", ""]
@@ -91,7 +98,42 @@ def _isa(machine: Machine) -> str:
     level = isa.level_of(machine.features)
     beyond = machine.features - (isa.LEVELS[level] if level else frozenset())
     names = " ".join(sorted(beyond))
-    return f"{machine.architecture}: {level or ''} {names}".replace("  ", " ").strip()
+    return f"{machine.architecture}: {level or ''} {names}".replace("  ", " ").strip(" :")
+
+
+def _vectors(machine: Machine) -> list[str]:
+    vectors = (
+        f"{machine.vector_registers} registers of {machine.vector_bits} bits, {machine.fma_per_cycle} multiply-adds per cycle"
+    )
+    return [*section("vectors", [vectors]), *section("core", [_core(machine)])]
+
+
+def _accelerator(accelerator: Accelerator) -> list[str]:
+    """What a core has in place of vectors."""
+    units = [
+        [
+            unit.name,
+            unit.operands,
+            f"to {unit.accumulator}",
+            _tile(unit),
+            f"{unit.flops_per_cycle:g} flops per cycle ({unit.source.value})",
+        ]
+        for unit in accelerator.units
+    ]
+    spaces = [[space.name, _size(space.size_bytes), f"of a {space.scope}", space.holds] for space in accelerator.spaces]
+    limits = [[name, f"{value:g}", f"({accelerator.source_of(name).value})"] for name, value in accelerator.limits]
+    return [
+        *section("units", columns(units)),
+        *section("spaces", columns(spaces, right=[1])),
+        *section("limits", columns(limits, right=[1])),
+    ]
+
+
+def _tile(unit: ProductUnit) -> str:
+    """Rows, columns and depth of an instruction."""
+    rows, columns_, depth = unit.tile
+    widths = f"{columns_}..{unit.most_columns}" if unit.most_columns > columns_ else str(columns_)
+    return f"{rows} x {widths} x {depth}"
 
 
 def _core(machine: Machine) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from tilewright.machine import isa
+from tilewright.machine.accelerator import Accelerator
+from tilewright.machine.sources import Source as Source
 from tilewright.records import record
 
 CPU = "cpu"
@@ -14,14 +16,6 @@ NEAREST_SHARE = 0.65
 """Of the nearest cache: above it packed tiles meet set conflicts (0.95 gave three times the predicted traffic into L1)."""
 FARTHER_SHARE = 0.5
 """Of the caches behind it: the rest is for data that streams through."""
-
-
-class Source(Enum):
-    """Where a figure came from."""
-
-    MEASURED = "measured"
-    DETECTED = "detected"
-    DATASHEET = "datasheet"
 
 
 class Filling(Enum):
@@ -89,6 +83,7 @@ class Description:
     """Names as in /proc/cpuinfo: avx2, fma, avx512f, ..."""
     cores: int
     vector_bits: int
+    """0, as the next two, of machines with an accelerator, which have no vectors."""
     vector_registers: int
     fma_per_cycle: int
     """Full-width multiply-adds that one core starts per cycle."""
@@ -122,6 +117,8 @@ class Description:
     """What executes generated code; it decides the backend (`backends/`)."""
     fitted: tuple[tuple[str, float], ...] = ()
     """Coefficients of the price by name, as `tilewright tune --fit` found them on such a CPU; without any, its family's count."""
+    accelerator: Accelerator | None = None
+    """The units, spaces and limits of a core that generated code of another kind fills; None for CPUs."""
 
     @property
     def line_bytes(self) -> int:
@@ -134,8 +131,8 @@ class Description:
         return tuple(name for name in isa.NOTABLE if name in self.features)
 
     def lanes(self, element_bytes: int) -> int:
-        """Elements of so many bytes in a vector."""
-        return self.vector_bits // (8 * element_bytes)
+        """Elements of so many bytes in a vector; 1 without vectors."""
+        return max(1, self.vector_bits // (8 * element_bytes))
 
     def peak(self, dtype: str) -> float:
         """Attainable flops per second of one core for products of an element type, signed or not.
@@ -149,16 +146,19 @@ class Description:
         """
         rates = dict(self.peak_flops_per_s)
         widened = "float64" if dtype.endswith("64") else "float32"
-        return rates.get(dtype.removeprefix("u"), rates[widened])
+        return rates.get(dtype.removeprefix("u"), rates.get(widened, rates["float32"]))
 
     def highest_peak(self, dtype: str) -> float:
-        """The same of the fastest unit that micro kernels use, vector or matrix unit.
+        """The same of the fastest unit that kernels use, vector or matrix unit.
 
         >>> from tilewright.machine import Machine
         >>> machine = Machine.named("power10")
         >>> machine.highest_peak("float32") / machine.peak("float32")
         2.0
         """
+        if self.accelerator is not None:
+            rates = (unit.flops_per_cycle * self.frequency_hz for unit in self.accelerator.units_for(dtype))
+            return max(rates, default=self.peak(dtype))
         return self.peak(dtype) * isa.matrix_unit_gain(self.features, dtype)
 
     @property
