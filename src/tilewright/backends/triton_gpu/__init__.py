@@ -1,0 +1,1 @@
+"""The backend of GPUs: plans of one kernel per chain, as Triton."""
