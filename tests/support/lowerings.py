@@ -28,7 +28,9 @@ from tilewright.kernels import MicroKernel
 from tilewright.kernels.replaceable import KernelText, Lowering
 
 MARGIN = 3
-"""Rows and elements of a row of NaN behind a matrix in place."""
+"""Elements between the rows of operands of compiled kernels."""
+FAR = 64
+"""Rows, and elements of a row, of NaN behind a matrix of interpreted kernels, which no guard page stops: more than a tile."""
 CHILD = Path(__file__).parent / "interpreted_kernels.py"
 PACKAGES = ("triton", "torch")
 
@@ -139,7 +141,7 @@ def _interpreted(lowering: Lowering, code: KernelText, blocks: Sequence[Block]) 
 
 
 def _surrounded(matrix: Array) -> Array:
-    memory = np.full((matrix.shape[0] + MARGIN, matrix.shape[1] + MARGIN), np.nan, matrix.dtype)
+    memory = np.full((matrix.shape[0] + FAR, matrix.shape[1] + FAR), np.nan, matrix.dtype)
     memory[: matrix.shape[0], : matrix.shape[1]] = matrix
     return memory
 

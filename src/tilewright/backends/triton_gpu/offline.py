@@ -208,9 +208,10 @@ def _compiled(kernel: OfflineKernel, function: Any, number: int, triton: ModuleT
         constexprs={places[name]: value for name, value in constants.items()},
         attrs={places[name]: [["tt.divisibility", ALIGNMENT]] for name, of in types.items() if of.startswith("*")},
     )
+    options = {"num_warps": kernel.warps, "num_stages": kernel.stages, "enable_fp_fusion": True}
     target = import_module("triton.backends.compiler").GPUTarget("cuda", number, WARP_THREADS)
     try:
-        return triton.compile(source, target=target, options={"num_warps": kernel.warps, "num_stages": kernel.stages})
+        return triton.compile(source, target=target, options=options)
     except FAILURES as problem:
         where = f"kernel {kernel.function}, {kernel.warps} warps, {kernel.stages} stages"
         raise ToolchainError(f"Triton cannot compile it for sm_{number}", where=where, why=_reason(problem)) from problem
