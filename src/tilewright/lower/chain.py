@@ -36,7 +36,9 @@ from tilewright.lower.row_reductions import (
 )
 from tilewright.lower.software_prefetch import with_software_prefetches
 from tilewright.lower.storage import Stored, extent_value, partial_buffers, sums_weights
+from tilewright.lower.tiles import before_loop, behind_loop, lower_tile, lower_tile_pack
 from tilewright.plan import schedule as tree
+from tilewright.plan.regions.aligned_producers import aligned
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_mask_of
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
@@ -51,6 +53,7 @@ def lower(plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments:
     `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
     vector length. Raises PlanningError where the schedule cannot be executed.
     """
+    plan = replace(plan, chain=aligned(plan.chain)) if plan.machine.accelerator is not None else plan
     state = Lowering(plan, kernels, lanes, arguments)
     setup, rest = _split_packs(plan.schedule.body)
     scope = Scope(state.whole_ranges(), split=plan.schedule.split)
@@ -59,7 +62,7 @@ def lower(plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments:
     for pack in plan.schedule.ahead:
         lower_constant(state, pack, scope)
     together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if plan.execution.packs_together else ()
-    setup_nodes = () if together else tuple(lowered for node in setup for lowered in lower_pack(state, node, scope))
+    setup_nodes = () if together else tuple(lowered for node in setup for lowered in _lower_pack(state, node, scope))
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
     body = with_software_prefetches(state, parallel, body, block)
     region = Region(
@@ -159,10 +162,14 @@ def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Stateme
         case tree.Loop():
             return _lower_loop(state, node, scope)
         case tree.Pack():
-            return lower_pack(state, node, scope)
+            return _lower_pack(state, node, scope)
         case tree.Compute():
             condition = all_of(*(_condition(state, when, scope) for when in node.when))
             return _guarded(condition, _lower_compute(state, node, scope))
+
+
+def _lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Statement, ...]:
+    return lower_tile_pack(state, pack, scope) if state.takes_tiles else lower_pack(state, pack, scope)
 
 
 def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Statement, ...]:
@@ -172,7 +179,10 @@ def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Stateme
     if inner is outer:
         return body
     may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
-    return (For(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
+    blocks = For(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty)
+    if not state.takes_tiles:
+        return (blocks,)
+    return (*before_loop(state, loop, scope), blocks, *behind_loop(state, loop, scope))
 
 
 def _block(loop: tree.Loop, scope: Scope) -> Range:
@@ -199,6 +209,8 @@ def _guarded(condition: IntegerExpression, body: tuple[Statement, ...]) -> tuple
 
 def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Statement, ...]:
     operator = state.chain.operator(leaf.operator)
+    if state.takes_tiles:
+        return lower_tile(state, operator, scope)
     part = state.plan.operator_plan(leaf.operator)
     if part.epilogue_of:
         return ()

@@ -182,10 +182,18 @@ class Lowering:
     regions: RequiredRegions | None = None
     """Inside the shared loops, if operators compute required regions of their consumers there."""
 
+    tiles: dict[tuple[str, int], tuple[View, Mapping[str, IntegerExpression]]] = field(default_factory=dict)
+    """By (operator, read): the tile of an operand that stays, and where its box begins, on machines with an accelerator."""
+
     @property
     def chain(self) -> Chain:
         """The chain that is lowered."""
         return self.plan.chain
+
+    @property
+    def takes_tiles(self) -> bool:
+        """Whether leaves take whole tiles (`tiles.py`)."""
+        return self.plan.machine.accelerator is not None
 
     def whole_ranges(self) -> dict[str, Range]:
         """The ranges of all axes without loops."""
@@ -215,7 +223,9 @@ class Lowering:
         return name
 
     def _reuse_group(self, group: tuple[str, ...]) -> int | None:
-        """The number of the buffers that are never alive with that of a group of intermediates."""
+        """The number of the buffers that are never alive with that of a group of intermediates; None of tiles."""
+        if self.takes_tiles:
+            return None
         if not self.reuse_groups:
             view = view_schedule(self.chain, self.plan.schedule)
             for number, groups in enumerate(shared_buffers(view)):
@@ -224,7 +234,7 @@ class Lowering:
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
-        tensor = self.chain.output if tensor in in_output_place(self.chain) else tensor
+        tensor = self.chain.output if not self.takes_tiles and tensor in in_output_place(self.chain) else tensor
         if scope.split and tensor == self.chain.output:
             return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.part_start())
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)

@@ -211,7 +211,7 @@ def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Statement, ...], Sc
 def _key_mask_here(state: Lowering, scope: Scope) -> KeyMask | None:
     """The masks of a chain, if the walk stands at the place from which on they bound keys."""
     key_mask = key_mask_of(state.chain)
-    if key_mask is None or scope.domain is not None or state.regions is not None:
+    if key_mask is None or scope.domain is not None or state.regions is not None or state.takes_tiles:
         return None
     loops, around = loops_around_mask(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
     return (

@@ -71,9 +71,9 @@ def is_cut(state: Lowering, operator: Operator) -> bool:
 
 def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> tuple[Statement, ...]:
     """One block of a row-wise reduction, with its states taken along; the first block starts them."""
-    weights = _weights_of(operator)
+    weights = weights_of(operator)
     assert operator.reduction is not None
-    views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
+    views = {name: row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
     starts = tuple(_started(state, operator, one, views[one.name], scope) for one in operator.reduction.states)
     states = tuple((name, views[name], factor) for name, factor in weights.factors)
     first = all_of(*(equal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
@@ -93,7 +93,7 @@ def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, sc
     """A row-wise reduction on whole rows; where its readers divide, it keeps the reciprocals of the totals for them."""
     if not divided_by_readers(state.chain, operator.name):
         return loops
-    return replace(loops, inverse=_row_view(state, operator, INVERSE, scope))
+    return replace(loops, inverse=row_view(state, operator, INVERSE, scope))
 
 
 def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -108,7 +108,7 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
     fresh = all_of(*(equal(scope.ranges[axis].start, _block_start(state, rows, axis, scope)) for axis in _reduced(operator)))
     older = any_of(*(unequal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     before = _scaled(state, operator, rows, FACTOR, "multiply", scope)
-    after = _scaled(state, operator, rows, _weights_of(rows).total, "divide", scope)
+    after = _scaled(state, operator, rows, weights_of(rows).total, "divide", scope)
     return (*_if(all_of(fresh, older), before), *body, *(() if scope.split else _if(adds_no_more(state, operator, scope), after)))
 
 
@@ -120,7 +120,7 @@ def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
         return False
     if not divided_by_readers(state.chain, rows.name):
         return False
-    target, factors = state.view(operator.write, scope), _row_view(state, rows, INVERSE, scope)
+    target, factors = state.view(operator.write, scope), row_view(state, rows, INVERSE, scope)
     unit = plan.roles.column is None or (isinstance(target, View) and target.stride(plan.roles.column) == 1)
     return unit and factors.stride(plan.roles.column) in (0, 1)
 
@@ -129,7 +129,7 @@ def tile_division(state: Lowering, operator: Operator, scope: Scope) -> TileEpil
     """What divides complete sums of weights of whole rows: a factor for each, which are the product's rows, or its columns."""
     rows = weights_read(state.chain, operator)
     assert rows is not None
-    factors = _row_view(state, rows, INVERSE, scope)
+    factors = row_view(state, rows, INVERSE, scope)
     return TileEpilogue(apply("multiply", Load(0), Load(1)), (TileOperand(factors),))
 
 
@@ -140,12 +140,12 @@ def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, functi
     accesses = (operator.write, Access(by, tuple(map(axis_index, row_axes(rows)))))
     body = apply(function, Load(0), Load(1))
     mapping = Operator(f"{operator.name}_{function}", "correct", written, accesses, operator.write, body)
-    views = (target, _row_view(state, rows, by, scope))
+    views = (target, row_view(state, rows, by, scope))
     lanes = operator.write.innermost() or (written[-1].name if written else None)  # arguments have unit stride there
     return state.added_loops(mapping, scope.box(written), views, target, lanes)
 
 
-def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
+def row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
     """Where a state of a row-wise reduction, or its factor, lies for the current rows."""
     access = Access(name, tuple(map(axis_index, row_axes(rows))))
     return strided(access, _row_buffer(state, rows, name, scope), scope.ranges)
@@ -190,7 +190,8 @@ def _if(condition: IntegerExpression, node: Statement) -> tuple[Statement, ...]:
     return (If(condition, (node,)),) if condition != 0 else ()
 
 
-def _weights_of(operator: Operator) -> SoftmaxWeights:
+def weights_of(operator: Operator) -> SoftmaxWeights:
+    """The rescaling rules of a row-wise reduction that has some."""
     weights = softmax_weights(operator)
     if weights is None:
         raise InternalError(
