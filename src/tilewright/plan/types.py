@@ -81,6 +81,10 @@ class TermKind(StrEnum):
     COMBINE = "combine"
     CALL = "call"
     REGION = "parallel region"
+    ROUNDS = "rounds of blocks"
+    WAITS = "waiting for loads"
+    FILL = "fill"
+    LAUNCH = "launch"
 
     @property
     def overlaps(self) -> bool:
@@ -88,7 +92,10 @@ class TermKind(StrEnum):
         return self in _OVERLAPPING
 
 
-_OVERLAPPING = (TermKind.ARITHMETIC, TermKind.FUNCTIONS, TermKind.ARITHMETIC_AND_FUNCTIONS, TermKind.TRAFFIC)
+_OVERLAPPING = (
+    *(TermKind.ARITHMETIC, TermKind.FUNCTIONS, TermKind.ARITHMETIC_AND_FUNCTIONS, TermKind.TRAFFIC),
+    *(TermKind.ROUNDS, TermKind.WAITS),
+)
 
 
 @record

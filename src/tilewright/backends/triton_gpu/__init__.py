@@ -1,1 +1,1 @@
-"""The backend of GPUs: plans of one kernel per chain, as Triton."""
+"""GPUs: chains are planned as one kernel each."""
