@@ -24,8 +24,8 @@ NEUTRAL = ("graph", "plan", "lower", "block", "frontend", "tune", "report", "api
 FILES = ("compiler.py", "coefficients.py", "arrays.py", "verification.py")
 OF_ALL_ISAS = ("kernels", "c_text", "leaves", "cli", "settings.py")
 """Packages that may name languages and compilers, but no instruction set."""
-OF_ONE_ISA = re.compile(r"kernels/(?:dialects/|f32/(?:x86_\w+|power10)\.|other_types/(?:x86_\w+|amx)\.)")
-"""Dialects, and the micro kernels of one instruction set."""
+OF_ONE_ISA = re.compile(r"kernels/(?:dialects/|f32/(?:x86_\w+|power10)\.|other_types/(?:x86_\w+|amx)\.)|leaves/(?:gpu|npu)/")
+"""Dialects, the micro kernels of one instruction set, and the leaves of one device."""
 
 INSTRUCTION_SETS = (
     r"avx\w*|sse[2-4]?|vnni\w*|amx\w*|neon|sve2?|asimd\w*|vsx|altivec|mma|simd|fma"

@@ -157,9 +157,7 @@ class Tile(Accumulators):
             yield f"    tw_vec b_{j} = {self._load('b', j)};"
             if self.rows > 1:
                 yield f"    TW_KEEP(b_{j});"
-        for i in range(self.rows):
-            yield f"    tw_vec a_{i}_p = tw_splat({'{}[{}]'.format(*self._row(i))});"
-            yield "    " + " ".join(f"sum_{i}_{j} = tw_multiply_add(a_{i}_p, b_{j}, sum_{i}_{j});" for j in range(self.vectors))
+        yield from self.products()
         for i in self._pointer_rows():
             yield f"    a_{i} += a_column;"
             yield f"    TW_OPAQUE(a_{i});"
@@ -167,6 +165,17 @@ class Tile(Accumulators):
             for j in range(self.vectors):
                 yield f"    __builtin_prefetch(b + ahead + {j} * TW_LANES);"
         yield "    b += b_row;"
+
+    def products(self) -> Iterator[str]:
+        """Broadcasts of A and multiply-adds of a step, row by row."""
+        for i in range(self.rows):
+            yield f"    tw_vec a_{i}_p = tw_splat({'{}[{}]'.format(*self._row(i))});"
+            yield self.row_products(i)
+
+    def row_products(self, row: int) -> str:
+        """The multiply-adds of a row with all vectors of B."""
+        sums = ((f"sum_{row}_{j}", f"b_{j}") for j in range(self.vectors))
+        return "    " + " ".join(f"{total} = tw_multiply_add(a_{row}_p, {right}, {total});" for total, right in sums)
 
     def finish(self) -> Iterator[str]:
         """Add C where asked to, and store."""

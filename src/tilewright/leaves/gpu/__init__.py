@@ -1,0 +1,1 @@
+"""Leaves of GPUs."""
