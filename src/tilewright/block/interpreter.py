@@ -56,9 +56,9 @@ def run(
             memory |= _scratch([one for one in region.buffers if one not in region.scratch and one.name not in memory], variables)
             for constant in region.constants:
                 memory |= _scratch(constant.buffers, variables)
-                _Thread(memory, variables).body(constant.body)
+                Thread(memory, variables).body(constant.body)
             for share in shares(block_count(region, variables)):
-                _Thread(memory | _scratch(region.scratch, variables), variables).blocks(region, share)
+                Thread(memory | _scratch(region.scratch, variables), variables).blocks(region, share)
 
 
 def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[BufferName, Array]:
@@ -72,7 +72,7 @@ def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> di
     return {name: memory[place] for name, place in places.items()}
 
 
-class _Thread(Walk):
+class Thread(Walk):
     """A walk over the bytes that a thread sees, by buffer."""
 
     def __init__(self, memory: Mapping[BufferName, Array], variables: Mapping[Variable, int]) -> None:
@@ -118,13 +118,17 @@ class _Thread(Walk):
 
     def _packed(self, view: View, panels: Panels, box: Box) -> Array:
         """The same of panels."""
+        return self._elements(view, self._places(view, panels, box))
+
+    def _places(self, view: View, panels: Panels, box: Box) -> Array:
+        """Where in their buffer the elements of panels lie."""
         grids = {axis: grid - start for (axis, (start, _)), grid in zip(box.ranges.items(), box.grids().values(), strict=True)}
         p, j = (np.asarray(grids.get(axis or "", 0)) for axis in (panels.rows, panels.columns))
         groups, width = panels.interleave, panels.width
         within = p // groups * self.at(panels.row) + p % groups + j // width * self.at(panels.stride) + j % width * groups
         outer = [(axis, stride) for axis, stride in view.strides if axis in grids and axis not in (panels.rows, panels.columns)]
         places = sum((grids[axis] * self.at(stride) for axis, stride in outer), start=within + np.zeros((1,) * len(grids), int))
-        return self._elements(view, np.asarray(places + self.at(view.offset)))
+        return np.asarray(places + self.at(view.offset))
 
     def _elements(self, view: View | Gather, places: Array) -> Array:
         """Elements of a buffer at these places."""
@@ -211,10 +215,20 @@ class _Thread(Walk):
             block = product_sum(operator, loads, box, None)
         else:
             block = evaluate_box(operator, environment)
-        result = self._window(leaf.write, target.shape(), [self.at(leaf.write.stride(axis)) for axis in kept])
+        result = self._written(leaf.write, target)
         block = block + result if self.at(leaf.accumulate) else block
         block = block if leaf.epilogue is None else self._ended(leaf.epilogue, block, target)
-        result[...] = rounded_once(block, leaf.write.dtype)
+        block = rounded_once(block, leaf.write.dtype)
+        if leaf.write.panels is None:
+            result[...] = block
+        else:
+            self.memory[leaf.write.buffer].view(leaf.write.dtype)[self._places(leaf.write, leaf.write.panels, target)] = block
+
+    def _written(self, view: View, box: Box) -> Array:
+        """What lies where a result will; a window into its buffer, unless that has panels."""
+        if view.panels is not None:
+            return self._packed(view, view.panels, box)
+        return self._window(view, box.shape(), [self.at(view.stride(axis)) for axis in box.ranges])
 
     def _loads(self, leaf: Leaf, box: Box) -> list[Array]:
         """What every read addresses; those that others look up come first."""

@@ -215,7 +215,8 @@ class _Thread(Walk):
         for operand in leaf.accesses():
             box, place = kept if operand.place is leaf.write else leaf.box, operand.place
             if isinstance(place, View) and place.panels is not None:
-                yield Access(place, self._steps(place, place.panels, dict(box)))
+                steps = self._steps(place, place.panels, dict(box))
+                yield Access(place, steps, bool(self.at(operand.is_read)), operand.is_written)
             else:
                 yield _over(place, box, reads=bool(self.at(operand.is_read)), writes=operand.is_written)
 

@@ -1,0 +1,376 @@
+"""Lowering of a plan to a block program with explicit copies: one `Transfer` for every DMA, buffers in the spaces of a core.
+
+Operands lie in L1 as [r1, k1, 16, 16] (r: rows of the left, columns of the right one), in L0A as [m1, k1, m2, k2], in L0B as
+[k1, n1, n2, k2] and sums in L0C as [m1, n1, m2, n2]: Chimera, Section V-B. Every block of 16 x 16 is whole: DMA fills up with
+zeros what memory lacks, and the cube computes it. The unified buffer has plain rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from tilewright.backends.npu_simulator.figures import FRACTAL, L0A, L0B, L0C, L1, LANES, OPERAND, SUMS, UB
+from tilewright.backends.npu_simulator.shape import ChainShape, Product, Stage, converted, in_place, shape_of
+from tilewright.backends.npu_simulator.tiles import Order, Tiles, filled, schedule_of
+from tilewright.block.integers import IntegerExpression, ceil_divide, round_up, unequal
+from tilewright.block.leaf_binding import LeafBinding, MatrixTile
+from tilewright.block.memory import POINT, Buffer, BufferName, Content, Panels, Range, View
+from tilewright.block.program import Region, nested
+from tilewright.block.statements import For, Leaf, MatrixTiles, Statement, Transfer
+from tilewright.graph.types import Access, Chain, Operator
+from tilewright.lower.context import Scope, whole_range
+from tilewright.lower.storage import Stored, extent_value, strided
+from tilewright.plan.schedule import Loop, Schedule
+from tilewright.plan.types import Plan
+
+MAD, VECTOR = "npu_mad", "npu_vector"
+"""The leaves of the device."""
+MICRO_KERNEL = "mad_16x16x16"
+
+
+def lower(plan: Plan, arguments: Mapping[str, Stored]) -> Region:
+    """The region of a plan of this device; `arguments` says where the chain's inputs and its output lie."""
+    return lower_chain(plan.chain, tiles_of(plan), arguments)
+
+
+def lower_chain(chain: Chain, tiles: Tiles, arguments: Mapping[str, Stored]) -> Region:
+    """The same of a chain and its tiles."""
+    shape = shape_of(chain)
+    return _Lowering(chain, shape, tiles, *schedule_of(chain, shape, tiles), arguments).region()
+
+
+def tiles_of(plan: Plan) -> Tiles:
+    """The tiles that a plan of this device holds."""
+    leaf = plan.operators[0].leaf
+    assert leaf is not None
+    return Tiles.of(dict(leaf.numbers))
+
+
+def binding_of(product: Product, tiles: Tiles) -> LeafBinding:
+    """The leaf of a product."""
+    tile = MatrixTile(MICRO_KERNEL, product.roles, LANES, LANES, LANES, (OPERAND, OPERAND, SUMS), SUMS)
+    return LeafBinding(MAD, numbers=tiles.numbers(), tile=tile)
+
+
+def vector_binding(tiles: Tiles) -> LeafBinding:
+    """The leaf of a vector operator."""
+    return LeafBinding(VECTOR, numbers=tiles.numbers())
+
+
+def _largest(block: Range) -> int:
+    """The most points that a block has."""
+    assert block.sizes is not None
+    return max(block.sizes)
+
+
+def _whole(block: Range) -> Range:
+    """The block, filled up to whole blocks of 16."""
+    assert block.sizes is not None
+    sizes = frozenset(int(filled(size)) for size in block.sizes)
+    return Range(block.start, round_up(block.size, LANES), max(sizes), sizes)
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """The walk over one plan, from the outside in."""
+
+    chain: Chain
+    shape: ChainShape
+    tiles: Tiles
+    schedule: Schedule
+    parallel_axes: tuple[str, ...]
+    arguments: Mapping[str, Stored]
+    buffers: dict[BufferName, Buffer] = field(default_factory=dict)
+
+    def region(self) -> Region:
+        chain, flights = self.chain, int(self.tiles.outer)
+        scope = Scope({axis: whole_range(extent_value(extent)) for axis, extent in chain.extents.items()} | {"": POINT})
+        loops: list[For] = []
+        for node in self._dealt():
+            loop, scope = self._enter(scope, node.axis, node.tile, 1)
+            loops.append(loop)
+        if loops:
+            loops[-1] = replace(loops[-1], buffers=flights)
+        body = nested(loops, self._block(scope))
+        return Region(chain.name, body, tuple(self.buffers.values()))
+
+    def _dealt(self) -> Iterator[Loop]:
+        """The loops whose blocks are dealt to cores."""
+        body = self.schedule.body
+        for _ in self.parallel_axes:
+            (loop,) = body
+            assert isinstance(loop, Loop)
+            yield loop
+            body = loop.body
+
+    def _enter(self, scope: Scope, axis: str, tile: int, flights: int) -> tuple[For, Scope]:
+        """A loop over blocks, also where there is one, and the scope inside."""
+        whole = scope.ranges[axis]
+        block = whole.blocks(tile, *scope.variables(axis))
+        return For(axis, whole, block, tile, buffers=flights), scope.enter(Loop(axis, tile, ()), block)
+
+    def _loop(self, scope: Scope, axis: str | None, tile: int, flights: int) -> tuple[For | None, Scope]:
+        return (None, scope) if axis is None else self._enter(scope, axis, tile, flights)
+
+    # Orders
+
+    def _block(self, scope: Scope) -> tuple[Statement, ...]:
+        """What is done in a block that a core gets."""
+        first, last, tiles = self.shape.first, self.shape.last, self.tiles
+        match tiles.order:
+            case Order.VECTORS:
+                return (*self._vectors(first, scope), self._store(last, scope))
+            case Order.TILE:
+                return (*self._summed(0, scope), *self._result(first, scope))
+            case Order.ROWS:
+                kept = self._kept(scope)
+                loop, inside = self._loop(scope, first.column, int(tiles.columns), int(tiles.middle))
+                made = (*self._summed(0, inside), *self._drained(first, inside, scope))
+                return (*kept, *_in(loop, made), *self._vectors(first, scope), self._store(first, scope))
+            case Order.STREAM:
+                kept = self._kept(scope)
+                loop, inside = self._loop(scope, first.column, int(tiles.columns), int(tiles.middle))
+                passing = (*self._summed(0, inside), *self._drained(first, inside, inside), *self._vectors(first, inside))
+                passing = (*passing, self._to_operand(inside, inside), *self._summed(1, inside))
+                return (*kept, *_in(loop, passing), *self._result(last, scope))
+            case Order.RESIDENT:
+                return self._resident(scope)
+
+    def _resident(self, scope: Scope) -> tuple[Statement, ...]:
+        first, last, tiles = self.shape.first, self.shape.last, self.tiles
+        kept = self._kept(scope)
+        loop, inside = self._loop(scope, first.column, int(tiles.columns), int(tiles.middle))
+        held = scope if first.has_rows else inside
+        made = (*self._summed(0, inside), *self._drained(first, inside, held))
+        operand: tuple[Statement, ...] = (*self._vectors(first, held), self._to_operand(held, scope))
+        columns, end = self._loop(scope, last.column, int(tiles.second), int(tiles.middle))
+        ends = (*self._summed(1, end), *self._result(last, end))
+        if first.has_rows:
+            return (*kept, *_in(loop, made), *operand, *_in(columns, ends))
+        return (*kept, *_in(loop, (*made, *operand)), *_in(columns, ends))
+
+    def _result(self, stage: Stage, scope: Scope) -> tuple[Statement, ...]:
+        """Sums become elements of the output."""
+        return (*self._drained(stage, scope, scope), *self._vectors(stage, scope), self._store(stage, scope))
+
+    # Products
+
+    def _kept(self, scope: Scope) -> tuple[Statement, ...]:
+        """The whole depth of the left operand's rows, where L1 keeps it."""
+        product = self.shape.first.product
+        return (self._load(product, 0, scope),) if product is not None and self.tiles.keeps_left else ()
+
+    def _summed(self, number: int, scope: Scope) -> tuple[Statement, ...]:
+        """The sums of a block, slice by slice of the depth."""
+        product, tiles = self.shape.stages[number].product, self.tiles
+        assert product is not None
+        loop, inside = self._loop(
+            scope, product.roles.depth, int(tiles.second_depth if number else tiles.depth), int(tiles.slices)
+        )
+        loads = [] if number or tiles.keeps_left else [self._load(product, 0, inside)]
+        loads.append(self._load(product, 1, inside))
+        left = self._feed(product, 0, inside, self._left_ahead(number, scope, inside))
+        return _in(loop, (*loads, left, self._feed(product, 1, inside, 0), self._mad(product, inside)))
+
+    def _left_ahead(self, number: int, scope: Scope, inside: Scope) -> IntegerExpression:
+        """Elements in L1 before the current slice of the left operand."""
+        product = self.shape.stages[number].product
+        assert product is not None
+        steps = inside.ranges[product.roles.depth or ""].start
+        if not number:
+            return steps * LANES if self.tiles.keeps_left else 0
+        origin = scope.ranges[product.roles.depth or ""].start if self.tiles.order is Order.STREAM else 0
+        return (steps - origin) * LANES
+
+    def _sides(self, product: Product, side: int, scope: Scope) -> tuple[str, Range, Range]:
+        """(axis, its block, block of the depth) of the left operand (0) or the right one (1)."""
+        axis = (product.roles.column if side else product.roles.row) or ""
+        return axis, scope.ranges[axis], scope.ranges[product.roles.depth or ""]
+
+    def _load(self, product: Product, side: int, scope: Scope) -> Transfer:
+        """Memory to L1: packed in blocks of 16 x 16, filled up with zeros."""
+        axis, across, depth = self._sides(product, side, scope)
+        access = product.right if side else product.left
+        name = self._scratch(access.tensor, product.operator, L1, _blocks(across) * _blocks(depth) * FRACTAL, OPERAND)
+        source = strided(access, self.arguments[access.tensor], scope.ranges)
+        return _packed(source, View(name, 0, (), OPERAND), product.roles.depth or "", depth, axis, across, _blocks(depth))
+
+    def _feed(self, product: Product, side: int, scope: Scope, ahead: IntegerExpression) -> Transfer:
+        """L1 to L0A or L0B, block by block of 16 x 16."""
+        _, across, depth = self._sides(product, side, scope)
+        access = product.right if side else product.left
+        source = BufferName(access.tensor, Content.PACKED, f"{L1} {product.operator.name}")
+        held = self.buffers[source]
+        assert isinstance(held.elements, int)
+        per_row = held.elements // _blocks(across)
+        space, rows, steps = (L0B if side else L0A), _count(across), _count(depth)
+        target = self._scratch(access.tensor, product.operator, space, _blocks(across) * _blocks(depth) * FRACTAL, OPERAND)
+        outer = [("r1", rows, steps * FRACTAL), ("k1", steps, FRACTAL)]
+        if side:
+            outer = [("k1", steps, rows * FRACTAL), ("r1", rows, FRACTAL)]
+        view = View(source, ahead, (("r1", per_row), ("k1", FRACTAL), ("e", 1)), OPERAND)
+        return Transfer(view, View(target, 0, (), OPERAND), tuple(outer), None, 1, "e", FRACTAL, 0, 0, FRACTAL)
+
+    def _mad(self, product: Product, scope: Scope) -> MatrixTiles:
+        """Sums of whole blocks of 16 x 16 in L0C."""
+        roles, operator = product.roles, product.operator
+        rows, columns, depth = (scope.ranges[axis or ""] for axis in (roles.row, roles.column, roles.depth))
+        left = Panels(roles.depth, roles.row, LANES, _count(depth) * FRACTAL, FRACTAL, LANES)
+        right = Panels(roles.depth, roles.column, LANES, FRACTAL, _count(columns) * FRACTAL, LANES)
+        reads = {
+            roles.left: self._panels(product, L0A, roles.left, left),
+            roles.right: self._panels(product, L0B, roles.right, right),
+        }
+        target = self._scratch(operator.write.tensor, operator, L0C, _blocks(rows) * _blocks(columns) * FRACTAL, SUMS)
+        lies = Panels(roles.column, roles.row, LANES, _count(columns) * FRACTAL, FRACTAL, LANES)
+        summed = {axis for axis in (roles.row, roles.column, roles.depth) if axis is not None}
+        box = tuple((axis, _whole(block) if axis in summed else block) for axis, block in scope.box(operator.axes))
+        start = scope.ranges[roles.depth or ""].start
+        binding = binding_of(product, self.tiles)
+        write = View(target, 0, (), SUMS, lies)
+        return MatrixTiles(binding, operator, box, (reads[0], reads[1]), write, unequal(start, 0))
+
+    def _panels(self, product: Product, space: str, read: int, panels: Panels) -> View:
+        tensor = product.operator.reads[read].tensor
+        return View(BufferName(tensor, Content.PACKED, f"{space} {product.operator.name}"), 0, (), OPERAND, panels)
+
+    # The unified buffer
+
+    def _drained(self, stage: Stage, scope: Scope, held: Scope) -> tuple[Statement, ...]:
+        """The sums of a block from L0C to their place in the box that `held` has, in whole blocks of 16 x 16."""
+        product = stage.product
+        assert product is not None
+        rows, columns = scope.ranges[product.roles.row or ""], scope.ranges[product.roles.column or ""]
+        operator, width = product.operator, int(filled(_largest(held.ranges[product.roles.column or ""])))
+        source = BufferName(operator.write.tensor, Content.PACKED, f"{L0C} {operator.name}")
+        target = self._scratch(operator.write.tensor, None, UB, _blocks(rows) * LANES * width, SUMS)
+        strides = (("r1", _count(columns) * FRACTAL), ("c1", FRACTAL), ("r2", LANES), ("c2", 1))
+        outer = (("r1", _count(rows), LANES * width), ("c1", _count(columns), LANES))
+        ahead = columns.start - held.ranges[product.roles.column or ""].start
+        place = View(target, ahead, (), SUMS)
+        return (Transfer(View(source, 0, strides, SUMS), place, outer, "r2", LANES, "c2", LANES, 0, 0, width),)
+
+    def _vectors(self, stage: Stage, scope: Scope) -> tuple[Statement, ...]:
+        """The vector operators on a block, with the operands that they load."""
+        nodes: list[Statement] = []
+        loaded: dict[Access, Stored] = {}
+        for operator in (converted(stage),) if stage.converts else stage.vectors:
+            reads = []
+            for access in operator.reads:
+                if access.tensor in self.chain.inputs and access not in loaded:
+                    nodes.append(self._loaded(stage, access, scope, loaded))
+                stored = loaded[access] if access in loaded else self._held(stage, access, scope, SUMS)
+                reads.append(strided(access, stored, scope.ranges))
+            is_last = operator.write.tensor == stage.last.write.tensor
+            dtype = stage.result_type if is_last else SUMS
+            write = strided(operator.write, self._held(stage, operator.write, scope, dtype), scope.ranges)
+            nodes.append(Leaf(vector_binding(self.tiles), operator, scope.box(operator.axes), tuple(reads), write))
+        return tuple(nodes)
+
+    def _loaded(self, stage: Stage, access: Access, scope: Scope, loaded: dict[Access, Stored]) -> Transfer:
+        """Memory to the unified buffer: the box of an operand, row by row."""
+        source = strided(access, self.arguments[access.tensor], scope.ranges)
+        of = f"{UB} operand {len(loaded)} of {stage.last.name}"
+        stored = self._rows(stage, access, BufferName(access.tensor, Content.STAGED, of), scope, source.dtype)
+        loaded[access] = stored
+        row, column = _matrix_axes(stage, access)
+        rows, columns = scope.ranges[row], scope.ranges[column]
+        target = strided(access, stored, scope.ranges)
+        return Transfer(
+            source, replace(target, strides=()), (), row, rows.size, column, columns.size, 0, 0, target.stride(row) or 1
+        )
+
+    def _held(self, stage: Stage, access: Access, scope: Scope, dtype: str) -> Stored:
+        """Where a tensor of a stage lies in the unified buffer."""
+        chain, product = self.chain, stage.product
+        maker = chain.maker(access.tensor)
+        name = access.tensor
+        if dtype == SUMS:
+            while (source := in_place(chain, maker)) is not None and self._is_wide(stage, maker):
+                maker, name = chain.maker(source), source
+        of = UB if dtype == SUMS else f"{UB} {dtype}"
+        is_sums = product is not None and maker is product.operator and dtype == SUMS
+        return self._rows(stage, access, BufferName(name, Content.STAGED, of), scope, dtype, exists=is_sums)
+
+    def _is_wide(self, stage: Stage, operator: Operator) -> bool:
+        """Whether a vector operator of a stage leaves float32."""
+        return operator in stage.vectors and (operator is not stage.last or stage.result_type == SUMS)
+
+    def _rows(self, stage: Stage, access: Access, name: BufferName, scope: Scope, dtype: str, *, exists: bool = False) -> Stored:
+        """A box in rows of whole blocks of 16; rows or columns alone lie side by side."""
+        axes = {axis for axis in (stage.row, stage.column) if axis is not None and axis in access.axes()}
+        is_matrix = len(axes) == 2 and stage.row is not None
+        width = int(filled(_largest(scope.ranges[stage.column or ""]))) if is_matrix else 1
+        steps = {stage.row: width if is_matrix else 1, stage.column: 1}
+        points = _largest(scope.ranges[stage.row or ""]) * width if is_matrix else prod(_largest(scope.ranges[a]) for a in axes)
+        if not exists:
+            self.buffers.setdefault(name, Buffer(name, points, dtype, space=UB))
+        axis_of = [next(iter(index.axes()), "") for index in access.indices]
+        strides = tuple(steps.get(axis, 0) if axis in axes else 0 for axis in axis_of)
+        origins = tuple(scope.ranges[axis].start if axis else 0 for axis in axis_of)
+        return Stored(name, strides, origins, dtype=dtype)
+
+    def _to_operand(self, scope: Scope, held: Scope) -> Transfer:
+        """The unified buffer to L1: the first stage's result, as left operand of the second product, in the box of `held`."""
+        first, product = self.shape.first, self.shape.last.product
+        assert product is not None
+        access = first.last.write
+        rows, columns, all_columns = (
+            scope.ranges[first.row or ""],
+            scope.ranges[first.column or ""],
+            held.ranges[first.column or ""],
+        )
+        source = strided(access, self._held(first, access, scope, OPERAND), scope.ranges)
+        name = self._scratch(access.tensor, product.operator, L1, _blocks(rows) * _blocks(all_columns) * FRACTAL, OPERAND)
+        target = View(name, (columns.start - all_columns.start) * LANES, (), OPERAND)
+        return _packed(source, target, first.column or "", columns, first.row or "", rows, _blocks(all_columns))
+
+    def _store(self, stage: Stage, scope: Scope) -> Transfer:
+        """The unified buffer to memory."""
+        access = stage.last.write
+        source = strided(access, self._held(stage, access, scope, stage.result_type), scope.ranges)
+        target = strided(access, self.arguments[access.tensor], scope.ranges)
+        row, column = _matrix_axes(stage, access)
+        if access.innermost() == row:
+            row, column = column, row
+        rows, columns = scope.ranges[row], scope.ranges[column]
+        return Transfer(
+            source, replace(target, strides=()), (), row, rows.size, column, columns.size, 0, 0, target.stride(row) or 1
+        )
+
+    def _scratch(self, tensor: str, operator: Operator | None, space: str, elements: int, dtype: str) -> BufferName:
+        """A buffer in a space; asking again gives the same."""
+        of = space if operator is None else f"{space} {operator.name}"
+        name = BufferName(tensor, Content.STAGED if operator is None else Content.PACKED, of)
+        self.buffers.setdefault(name, Buffer(name, elements, dtype, space=space))
+        return name
+
+
+def _in(loop: For | None, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    return body if loop is None else (replace(loop, body=body),)
+
+
+def _blocks(block: Range) -> int:
+    """Blocks of 16 of the largest block."""
+    return int(filled(_largest(block))) // LANES
+
+
+def _count(block: Range) -> IntegerExpression:
+    """Blocks of 16 of the current block."""
+    return ceil_divide(block.size, LANES)
+
+
+def _packed(source: View, target: View, depth_axis: str, depth: Range, axis: str, across: Range, steps: int) -> Transfer:
+    """Into blocks of 16 x 16, [r1, k1, 16, 16], of rows with `steps` blocks of the depth."""
+    return Transfer(
+        source, target, (), depth_axis, depth.size, axis, across.size, LANES, steps * FRACTAL, FRACTAL, interleave=LANES
+    )
+
+
+def _matrix_axes(stage: Stage, access: Access) -> tuple[str, str]:
+    """(row, column) of the box of an access; "" for what it does not depend on."""
+    axes = access.axes()
+    row, column = (axis if axis is not None and axis in axes else "" for axis in (stage.row, stage.column))
+    return (row, column) if column else ("", row)
