@@ -19,7 +19,7 @@ from tilewright import settings
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.backends.backend import Runnable
-from tilewright.backends.registry import for_machine
+from tilewright.backends.registry import check_precision, for_machine, is_external
 from tilewright.errors import TilewrightError, bugs_reported
 from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.licences import Licence
@@ -57,7 +57,7 @@ from tilewright.plan.search.core import library as core_library
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
-from tilewright.plan.whole_model.division import options_for
+from tilewright.plan.whole_model.division import PlanningOptions, options_for
 from tilewright.plan.whole_model.kept_divisions import Answers
 from tilewright.plan.whole_model.known_divisions import KnownDivisions, is_small, known_divisions
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
@@ -168,7 +168,7 @@ def plan(
         rewritten = rewrite(graph, rewrites_for(machine, precision))
         rewritten, merged = _with_merged_arguments(rewritten, machine)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
-        known = known_divisions(rewritten, options_for(machine, fuse, answers=answers, flushing=precision.flushes))
+        known = known_divisions(rewritten, _options(machine, fuse, precision, answers))
         chosen = _with_algorithms(rewritten, known, precision)
         expanded = rewrite(chosen.graph, PLANNING_FORMS, marks=False)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
@@ -185,6 +185,18 @@ def plan(
         return model_plan
 
 
+def _options(machine: Machine, fuse: bool | None, precision: Precision, answers: Answers | None = None) -> PlanningOptions:
+    """How chains are planned for a machine: by the search, or as its backend says.
+
+    Nothing is kept of a planner from elsewhere, whose code may change.
+    """
+    backend, options = for_machine(machine), options_for(machine, fuse, answers=answers, flushing=precision.flushes)
+    planner = backend.chain_planner(precision)
+    if planner is not None:
+        options = replace(options, planner=planner, kernels=(), answers=None if is_external(machine) else answers)
+    return replace(options, pads_rows=backend.pads_rows, stores_halves=backend.stores_halves)
+
+
 def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple[MergedArgument, ...]]:
     """The graph with dimensions of arguments as one where no operator tells them apart and the backend takes them so."""
     if not for_machine(machine).takes_merged_arguments:
@@ -195,11 +207,14 @@ def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple
 
 
 def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> tuple[Rewrite, ...]:
-    """`REWRITES` that leave operands to the planner which products of a machine take as they are.
+    """`REWRITES` that leave operands to the planner which products of a machine take as they are, as its backend wants them.
 
-    With `precision` "bf16" operands are rounded before `ElementTypes` asks for their types.
+    With `precision` "bf16" operands are rounded before `ElementTypes` asks for their types. Raises `UnsupportedOperation` where
+    the backend does not have the precision.
     """
-    products = for_machine(machine).product_types(machine)
+    backend = for_machine(machine)
+    check_precision(machine, precision)
+    products = backend.product_types(machine)
     steps: list[Rewrite] = []
     for step in REWRITES:
         if precision is Precision.STRICT and step.licence is Licence.QUANTISED:
@@ -208,9 +223,9 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
             step = replace(step, everywhere=precision is Precision.STRICT)
         if isinstance(step, ElementTypes):
             steps += [ShortProducts()] if precision is Precision.BF16 else []
-            step = replace(step, products=products)
+            step = replace(step, products=products, stores_halves=backend.stores_halves)
         steps.append(step)
-    return tuple(steps)
+    return backend.rewrites(tuple(steps), precision)
 
 
 def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS), *, marks: bool = True) -> Graph:
@@ -230,15 +245,20 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
 def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> Chosen:
     """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
-    options = options_for(machine, fuse, flushing=precision.flushes)
-    return _with_algorithms(graph, known_divisions(graph, options), precision)
+    return _with_algorithms(graph, known_divisions(graph, _options(machine, fuse, precision)), precision)
 
 
 def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) -> Chosen:
     """A graph with layouts of the images between its operators, and an algorithm for every operator.
 
-    Small graphs are planned as a whole in several layouts, of which the one that takes the least time is kept.
+    Small graphs are planned as a whole in several layouts, of which the one that takes the least time is kept. A device with
+    algorithms of its own, or a planner, chooses no others.
     """
+    options = known.options
+    own = for_machine(options.machine).algorithms(graph)
+    if own is not None or options.planner is not None:
+        verify_stage(own or graph, graph)
+        return Chosen(own or graph, {}, frozenset())
     prices = AlgorithmPrices(graph, _simplified, known)
     layouts = choose_layouts(prices, precision)
     rivals = list(layouts.rivals()) if is_small(graph) else [layouts]

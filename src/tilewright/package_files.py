@@ -33,6 +33,17 @@ def modules(package: str, without: Collection[str] = ()) -> tuple[ModuleType, ..
     return tuple(import_module(name) for name in sorted({module.name for module in found} - left_out))
 
 
+def module_names(package: str) -> tuple[str, ...]:
+    """The modules and packages in a package, none imported, in the order of their names.
+
+    >>> "c_cpu" in module_names("tilewright.backends")
+    True
+    """
+    import pkgutil
+
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(import_module(package).__path__)))
+
+
 def _archived(path: str | os.PathLike[str]) -> str:
     """The text of a file in the archive that this module is imported from; zipimport's errors have no number."""
     try:

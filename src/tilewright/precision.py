@@ -24,6 +24,9 @@ class Precision(StrEnum):
     BF16 = "bf16"
     """As "float32", and both operands of matrix products with constant weights are rounded to bfloat16; sums stay float32.
     Denormal numbers in products of bfloat16 may count as zeros, where the machine's instructions for these take them so."""
+    TF32 = "tf32"
+    """As "float32", and operands of float32 products are rounded to tf32, 10 bits behind the point; sums stay float32.
+    Devices with units for such products have it."""
 
     @property
     def flushes(self) -> bool:
@@ -33,7 +36,7 @@ class Precision(StrEnum):
     def allows(self, needed: Precision) -> bool:
         """Whether something may be used that needs at least this freedom."""
         order = (Precision.STRICT, Precision.FLOAT32, Precision.FAST)
-        own = Precision.FLOAT32 if self is Precision.BF16 else self
+        own = Precision.FLOAT32 if self in (Precision.BF16, Precision.TF32) else self
         return order.index(needed) <= order.index(own)
 
 

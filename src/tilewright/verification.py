@@ -85,6 +85,7 @@ def verify_results(
     fuse: bool | None = None,
     precision: Precision = Precision.FLOAT32,
     threads: int | None = None,
+    runner: str = "",
 ) -> None:
     """Raise `InternalError`, with the shrunken graph as dump, naming the first stage that changes results.
 
@@ -100,7 +101,7 @@ def verify_results(
         _log.info("%s: not verified, no inputs that it takes", graph.name)
         return
     inputs, expected = found
-    for stage, results in _stages(small, inputs, machine, fuse, precision, threads):
+    for stage, results in _stages(small, inputs, machine, fuse, precision, threads, runner):
         for name, wanted, actual in zip(small.outputs, expected, results, strict=True):
             if difference := wanted.difference(actual):
                 raise InternalError(
@@ -110,7 +111,13 @@ def verify_results(
 
 
 def _stages(
-    graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, precision: Precision, threads: int | None
+    graph: Graph,
+    inputs: Mapping[str, Array],
+    machine: Machine,
+    fuse: bool | None,
+    precision: Precision,
+    threads: int | None,
+    runner: str,
 ) -> Iterator[tuple[str, Sequence[Array]]]:
     """The name of every stage and the outputs after it."""
     changed = graph
@@ -119,7 +126,7 @@ def _stages(
         if changed is not before and changed != before:
             yield name, _outputs(changed, inputs, "float64")
     model_plan = compiler.plan(graph, machine, fuse=fuse, precision=precision)
-    yield "code generation", _run(graph, inputs, model_plan, threads)
+    yield "code generation", _run(graph, inputs, model_plan, threads, runner)
 
 
 def _changes(machine: Machine, fuse: bool | None, precision: Precision) -> Iterator[tuple[str, Callable[[Graph], Graph]]]:
@@ -134,7 +141,7 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_e
     return [np.asarray(values[name]) for name in graph.outputs]
 
 
-def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threads: int | None) -> Sequence[Array]:
+def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threads: int | None, runner: str) -> Sequence[Array]:
     program = for_machine(model_plan.machine).lower(model_plan)
     if isinstance(program, BlockProgram):
         verify_program(program)
@@ -143,7 +150,7 @@ def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threa
     def strict() -> Artifact:
         return compiler.generate(compiler.plan(graph, machine, precision=Precision.STRICT))
 
-    executable, constants = loading.load(artifact, graph, machine, threads=threads, strict=strict)
+    executable, constants = loading.load(artifact, graph, machine, threads=threads, strict=strict, runner=runner)
     arguments = [*(inputs[name] for name in graph.inputs), *constants]
     outputs = executable.new_outputs(arguments)
     executable.run(arguments, outputs)

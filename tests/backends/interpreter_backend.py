@@ -1,9 +1,14 @@
-"""A backend in one file: graphs run in the NumPy interpreter, on a device that is called "interpreter"."""
+"""Backends in one file: graphs run in the NumPy interpreter.
+
+`Interpreter` serves a device that is called "interpreter" and planned for as a CPU is. `Device` serves one that plans chains by
+itself, has an algorithm of its own, computes in other element types, and is not there: an interpreter stands in for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from time import perf_counter
 from typing import Any
 
@@ -11,13 +16,19 @@ import numpy as np
 
 from tilewright.artifact import Artifact
 from tilewright.backends.backend import Backend
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.graph.data_format import decode, encode
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.types import Chain, Graph, Operator, SymbolicExtent
 from tilewright.machine import Machine
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.reasons import NotExecutable, Unplannable
+from tilewright.plan.schedule import Compute, Schedule
+from tilewright.plan.types import Floor, LevelPlan, ModelPlan, Movement, OperatorPlan, Plan, Price, PriceTerm, TermKind
+from tilewright.precision import Precision
+from tilewright.records import record
 from tilewright.runtime.binding import bind
 from tilewright.runtime.pool import MemoryStats
 
@@ -104,6 +115,108 @@ class Interpreter(Backend[Program]):
 def machine() -> Machine:
     """Planned for as a CPU is."""
     return replace(Machine.named("x86-64-v3"), name="interpreter", device=DEVICE)
+
+
+MISSING = "absent"
+"""A device that no host has."""
+ALGORITHM = "tiled"
+"""What operators of its own algorithm are called."""
+
+
+def missing_machine() -> Machine:
+    """With the units, spaces and limits of some GPU."""
+    return replace(Machine.named("a100"), name="absent-1", device=MISSING)
+
+
+@record
+class Planner:
+    """At most so many products are one kernel, and rows behind a product only with the next product."""
+
+    precision: Precision
+    most_products: int = 2
+    used_bytes: int = 1 << 10
+    """Of the space "shared" that its kernels need."""
+    second_s: float = 1.0
+    """What a second of its price is."""
+
+    def plan(self, chain: Chain, machine: Machine) -> Plan:
+        """The operators one after the other, each as a whole."""
+        self._check(chain)
+        operators = tuple(OperatorPlan(operator.name, _leaf(operator)) for operator in chain.operators)
+        size_bytes = {name: chain.tensor(name).element_bytes * prod(chain.tensor(name).shape) for name in _ends(chain)}
+        seconds = 1e-6 + sum(size_bytes.values()) / (machine.cores * machine.levels[-1].bandwidth_bytes_per_s)
+        terms = (PriceTerm(TermKind.TRAFFIC, self.second_s * seconds, chain.operators[-1].name, "shared"),)
+        return Plan(
+            chain=chain,
+            machine=machine,
+            schedule=Schedule(tuple(Compute(operator.name) for operator in chain.operators)),
+            operators=operators,
+            levels=(LevelPlan("shared", (), (), self.used_bytes, machine.level("shared").size_bytes),),
+            parallel_axes=(),
+            movements=tuple(Movement(name, "shared", size) for name, size in size_bytes.items()),
+            scratch_bytes=0,
+            price=Price(terms),
+            unfused_price=None,
+            floor=Floor(0, 0.0, sum(size_bytes.values()), 0.0),
+            rejected=(),
+        )
+
+    def _check(self, chain: Chain) -> None:
+        products = [operator for operator in chain.operators if operator.is_contraction()]
+        ends_in_rows = bool(products) and any(
+            map(Operator.is_row_reduction, chain.operators[chain.operators.index(products[-1]) :])
+        )
+        if len(products) > self.most_products or ends_in_rows:
+            names = tuple(operator.name for operator in chain.operators)
+            raise Unplannable("no kernel holds it", reason=NotExecutable(names), where=chain.name)
+
+
+class Device(Interpreter):
+    name = "absent"
+    element_types = ("float32", "float16", "bfloat16", "int8", "int32")
+    pads_rows = False
+    stores_halves = True
+    precisions = tuple(Precision)
+    runners = ("interpreter",)
+
+    def __init__(self, **figures: float) -> None:
+        self.figures: dict[str, Any] = figures
+        self.told: list[Precision] = []
+        """The precisions that rewrites were asked for in."""
+
+    def serves(self, machine: Machine) -> bool:
+        return machine.device == MISSING
+
+    def product_types(self, machine: Machine) -> frozenset[tuple[str, str]]:
+        return frozenset((dtype, dtype) for dtype in ("float16", "bfloat16"))
+
+    def rewrites(self, steps: tuple[Rewrite, ...], precision: Precision) -> tuple[Rewrite, ...]:
+        self.told.append(precision)
+        return steps
+
+    def algorithms(self, graph: Graph) -> Graph:
+        operators = (replace(operator, kind=f"{ALGORITHM}_{operator.kind}") for operator in graph.operators)
+        return replace(graph, operators=tuple(operators))
+
+    def chain_planner(self, precision: Precision) -> Planner:
+        return Planner(precision, **self.figures)
+
+    def lacking(self, artifact: Artifact) -> tuple[str, ...]:
+        return ("an absent device",)
+
+    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None, runner: str = "") -> Interpreted:
+        assert runner == "interpreter", "there is no such device"
+        return super().load(artifact, constants=constants, threads=threads)
+
+
+def _leaf(operator: Operator) -> LeafBinding:
+    """A leaf that no registry knows."""
+    roles = (("row", operator.axes[0].name),) if operator.axes else ()
+    return LeafBinding("absent_dot" if operator.is_contraction() else "absent_map", roles, numbers=(("warps", 4),))
+
+
+def _ends(chain: Chain) -> tuple[str, ...]:
+    return (*chain.inputs, *(name for name in chain.constants if name not in chain.inputs), chain.output)
 
 
 def _slot(graph: Graph, name: str) -> TensorSlot:

@@ -40,6 +40,8 @@ class Options:
     """Whether the machine was named as target: it may not be this one."""
     is_saved: bool = False
     """Whether kernels are saved and never called: then they need no machine like the one that they are for."""
+    runner: str = ""
+    """What runs kernels in the place of the machine: one of its backend's runners."""
 
     def planned(self, graph: Graph) -> ModelPlan:
         """How a graph will run; no compiler is run."""
@@ -84,17 +86,23 @@ class Options:
         """
         from tilewright.backends import loading
 
-        if self.is_foreign:
+        if self.runner:
+            loading.check_runner(self.runner, self.machine)
+        elif self.is_foreign:
             loading.check_runs_here(artifact, self.machine)
 
         def strict() -> Artifact:
             return replace(self, precision=Precision.STRICT).artifact(graph if whole is None else whole())
 
-        loaded = loading.load(artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict)
+        loaded = loading.load(
+            artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict, runner=self.runner
+        )
         if settings.current().verify == "results":
             from tilewright.verification import verify_results
 
-            verify_results(graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
+            verify_results(
+                graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads, runner=self.runner
+            )
         return loaded
 
     @property

@@ -77,11 +77,20 @@ class Lowered:
 
         return explain(self.model_plan, full=full)
 
+    @cached_property
+    def source(self) -> str:
+        """The generated text."""
+        return self.options.generated(self.graph, self._artifact)[1].source
+
     @opaque
-    def compile(self) -> Kernel:
-        """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
+    def compile(self, *, runner: str = "") -> Kernel:
+        """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler.
+
+        Where the target is no machine at hand, `runner` names what runs the kernel here, if its backend has such.
+        """
         called = Called(self.graph.name, self.binder, self.traced.call, self.traced.result)
-        loaded = self.options.loaded(*self.options.generated(self.graph, self._artifact))
+        options = replace(self.options, runner=runner)
+        loaded = options.loaded(*options.generated(self.graph, self._artifact))
         return Kernel(called, *loaded, Explained(_encoded(self.graph), self.options))
 
     def _artifact(self, graph: Graph) -> Artifact:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.types import Extent, SymbolicExtent
@@ -63,6 +64,6 @@ def _extent(extent: int | str | SymbolicExtent) -> Extent:
 
 def _dtype_name(dtype: object) -> str:
     try:
-        return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
+        return (dtype_named(dtype) if isinstance(dtype, str) else np.dtype(dtype)).name  # type: ignore[call-overload]
     except TypeError as problem:
         raise DTypeError(f"{dtype!r} is no element type", where="spec", hint="use 'f4' or numpy.float32") from problem

@@ -13,11 +13,15 @@ import numpy as np
 
 from tilewright.entry_point import Signature
 from tilewright.errors import UnsupportedOperation
+from tilewright.precision import Precision
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
     from tilewright.artifact import Artifact
+    from tilewright.graph.rewrites import Rewrite
+    from tilewright.graph.types import Graph
     from tilewright.machine.machine import Machine
+    from tilewright.plan.chain_planner import ChainPlanner
     from tilewright.plan.types import ModelPlan, Plan
     from tilewright.runtime.executable import Built
 
@@ -72,6 +76,15 @@ class Backend(Protocol[P]):
     """What functions may compute in and return."""
     takes_merged_arguments: bool = False
     """Whether neighbouring dimensions of an argument may be walked as one where no operator tells them apart."""
+    pads_rows: bool = True
+    """Whether rows of tensors between chains are padded, so that they spread over the sets of the nearest cache."""
+    stores_halves: bool = False
+    """Whether numbers of 16 bits stay what they are inside of chains and between them: sums are of float32, results are stored in
+    16 bits by what computes them."""
+    precisions: tuple[Precision, ...] = tuple(precision for precision in Precision if precision is not Precision.TF32)
+    """What results may be asked for in."""
+    runners: tuple[str, ...] = ()
+    """What else can run its artifacts, by name: `compile(runner=...)` takes one of these, where a device is missing."""
 
     def serves(self, machine: Machine) -> bool:
         """Whether plans for this machine are this backend's."""
@@ -79,6 +92,21 @@ class Backend(Protocol[P]):
     def product_types(self, machine: Machine) -> frozenset[tuple[str, str]]:
         """Element types of two operands that products take as they are; others are widened first."""
         return frozenset()
+
+    def rewrites(self, steps: tuple[Rewrite, ...], precision: Precision) -> tuple[Rewrite, ...]:
+        """The rewrites for this device, given those of all: they may be more, fewer, and others."""
+        return steps
+
+    def algorithms(self, graph: Graph) -> Graph | None:
+        """The rewritten graph with an algorithm of this device for every operator; inputs and outputs keep their shapes.
+
+        None: algorithms and layouts of images are chosen by prices, unless a `chain_planner` takes operators as they are.
+        """
+        return None
+
+    def chain_planner(self, precision: Precision) -> ChainPlanner | None:
+        """What plans chains for this device; None: schedules are searched, for caches and vectors."""
+        return None
 
     def lower(self, model_plan: ModelPlan) -> P:
         """Translate a plan; decide nothing that changes speed or rounding."""
@@ -101,5 +129,8 @@ class Backend(Protocol[P]):
         """What `load` would load of an emitted program, to be saved: this host may lack what it needs."""
         raise UnsupportedOperation(f"kernels of the backend {self.name} cannot be saved")
 
-    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Runnable:
-        """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores."""
+    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None, runner: str = "") -> Runnable:
+        """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores.
+
+        `runner` is one of `runners`, or "" for the device; only who has some is told.
+        """

@@ -80,7 +80,7 @@ class CForCpus(Backend["Program"]):
 
         return executable.build(artifact, packing_program(program), constants=constants)
 
-    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Executable:
+    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None, runner: str = "") -> Executable:
         """Compile the files, or find their library in the cache, and pack the constants. Raises as `executable.load` does."""
         return executable.load(artifact, threads=threads, constants=constants)
 

@@ -28,11 +28,26 @@ if TYPE_CHECKING:
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:
     """Raise `TilewrightError` where this host cannot run what was generated for a machine."""
-    if lacking := for_machine(machine).lacking(artifact):
+    backend = for_machine(machine)
+    if lacking := backend.lacking(artifact):
+        here = f"lower(...).compile(runner={backend.runners[0]!r}) runs it here; " if backend.runners else ""
         raise TilewrightError(
             f"a kernel for {machine.name} cannot run on this machine",
             why=f"it lacks {', '.join(lacking)}",
-            hint="lower(...).explain() works for any target; leave out target= to compile for this machine",
+            hint=f"{here}lower(...).explain() works for any target; leave out target= to compile for this machine",
+        )
+
+
+def check_runner(runner: str, machine: Machine) -> None:
+    """Raise `TilewrightError` unless kernels for a machine have such a runner."""
+    backend = for_machine(machine)
+    if runner not in backend.runners:
+        known = ", ".join(map(repr, backend.runners)) or "none"
+        raise TilewrightError(
+            f"runner={runner!r} does not run kernels for {machine.name}",
+            where="compile",
+            why=f"runners of the backend {backend.name}: {known}",
+            hint="leave it out to run on the machine itself",
         )
 
 
@@ -57,18 +72,19 @@ def load(
     threads: int | None,
     copies: bool = False,
     strict: Callable[[], Artifact] | None = None,
+    runner: str = "",
 ) -> Loaded:
     """Something to call, and the constants that calls pass behind the graph's inputs, in their order.
 
     `graph` is the graph that the artifact was generated from, or one like it with constants of the same shapes. With `copies`,
     the constants are copied to where calls read them fastest, while compilers run. `strict` generates an artifact of the graph
     that reports nothing: it computes the calls in which this artifact meets NaN or infinities; without it they raise
-    `NotFiniteError`. Raises what the backend raises.
+    `NotFiniteError`. `runner` is one of the backend's, "" for the machine itself. Raises what the backend raises.
     """
-    loaded, read = _loaded(artifact, graph, machine, threads, copies)
+    loaded, read = _loaded(artifact, graph, machine, threads, copies, runner)
     if strict is None or not artifact.reports_not_finite:
         return loaded, read
-    again = partial(load, graph=graph, machine=machine, threads=threads, copies=copies)
+    again = partial(load, graph=graph, machine=machine, threads=threads, copies=copies, runner=runner)
     return cast(Runnable, Checked(loaded, lambda: again(strict()), len(graph.inputs))), read
 
 
@@ -87,11 +103,12 @@ def _constants(artifact: Artifact, graph: Graph) -> tuple[Sequence[Array], tuple
     return made([slot.name for slot in signature.constants]), tuple(read)
 
 
-def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool) -> Loaded:
+def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool, runner: str) -> Loaded:
     constants, read = _constants(artifact, graph)
     backend = for_machine(machine)
+    load = partial(backend.load, runner=runner) if runner else backend.load
     if not (copies and read):
-        return backend.load(artifact, constants=constants, threads=threads), read
+        return load(artifact, constants=constants, threads=threads), read
     with workers.pool(1) as beside:
         copied = beside.submit(residents, read)
-        return backend.load(artifact, constants=constants, threads=threads), copied.result()
+        return load(artifact, constants=constants, threads=threads), copied.result()

@@ -1,17 +1,21 @@
 """The registry of backends.
 
-A module of this package that defines `BACKEND` is thereby registered. Backends from elsewhere are added with `register`.
+A module of this package, or a package in it, that defines `BACKEND` is thereby registered. It is imported when a machine is met
+that none before it serves. Backends from elsewhere are added with `register`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from tilewright.backends.backend import Backend
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.machine.machine import Machine
-from tilewright.package_files import modules
+from tilewright.package_files import module_names
+from tilewright.precision import Precision
 
 AnyBackend: TypeAlias = Backend[Any]
 """Whatever its programs are: only the backend itself looks into them."""
@@ -42,7 +46,7 @@ def unregister(name: str) -> None:
 
 def registered() -> tuple[AnyBackend, ...]:
     """Every backend: those from elsewhere first, then the package's by the names of their files."""
-    return (*_external.values(), *_own())
+    return tuple(_each())
 
 
 def is_external(machine: Machine) -> bool:
@@ -56,7 +60,7 @@ def for_machine(machine: Machine) -> AnyBackend:
     >>> for_machine(Machine.named("zen4")).name
     'c_cpu'
     """
-    for backend in registered():
+    for backend in _each():
         if backend.serves(machine):
             return backend
     raise UnsupportedOperation(
@@ -66,6 +70,25 @@ def for_machine(machine: Machine) -> AnyBackend:
     )
 
 
+def check_precision(machine: Machine, precision: Precision) -> None:
+    """Raise `UnsupportedOperation` where the backend of a machine does not compute in a precision."""
+    backend = for_machine(machine)
+    if precision not in backend.precisions:
+        raise UnsupportedOperation(
+            f"precision={str(precision)!r} is not available for {machine.name}",
+            why=f"the backend {backend.name} computes in {', '.join(backend.precisions)}",
+            hint="use one of these, or name another machine: target=",
+        )
+
+
+def _each() -> Iterator[AnyBackend]:
+    yield from tuple(_external.values())
+    found = (_own(name) for name in module_names(__package__) if name not in NO_BACKENDS)
+    yield from (backend for backend in found if backend is not None)
+
+
 @cache
-def _own() -> tuple[AnyBackend, ...]:
-    return tuple(module.BACKEND for module in modules(__package__, without=NO_BACKENDS) if hasattr(module, "BACKEND"))
+def _own(name: str) -> AnyBackend | None:
+    """The backend of a module of this package, which is imported for it."""
+    backend: AnyBackend | None = getattr(import_module(f"{__package__}.{name}"), "BACKEND", None)
+    return backend

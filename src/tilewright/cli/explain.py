@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     help=f"Plan as if this cost nothing: {', '.join(TERMS)}. Can be repeated.",
 )
 @click.option("--full", is_flag=True, help="Every chain with all of its reasons, however many there are; equal chains once.")
-@click.option("--source", is_flag=True, help="Print the generated C instead.")
+@click.option("--source", is_flag=True, help="Print the generated text instead.")
 @click.option("--slicing", is_flag=True, help="Print the SConv paper's analysis of a function's convolutions instead.")
 def explain(
     subject: str,
@@ -77,6 +77,8 @@ def explain(
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
         lowered = tw.jit(function, target=target, fuse=fuse, precision=precision).lower(*specs)
+        if (slicing or terms) and lowered.machine.accelerator is not None:
+            raise click.UsageError(f"--slicing and --without are of caches and vectors, and {lowered.machine.name} has none")
         if slicing:
             click.echo(explain_slicing(lowered.graph, lowered.machine))
             return

@@ -236,7 +236,7 @@ def _limits(table: Any, device: str, name: str) -> dict[str, tuple[float, Source
     """Every limit of a device with its source: a plain figure is one of documents."""
     if not isinstance(table, dict):
         _refuse(name, "limits is not a table")
-    figures = {limit: one.get("value") if isinstance(one, dict) else one for limit, one in table.items()}
+    figures: dict[str, Any] = {limit: one.get("value") if isinstance(one, dict) else one for limit, one in table.items()}
     words = {limit: one.get("source") if isinstance(one, dict) else Source.DATASHEET.value for limit, one in table.items()}
     _check(figures, dict.fromkeys(LIMITS[device], float), name, "limits.")
     return {limit: (float(figures[limit]), _source(words[limit], f"limits.{limit}.source", name)) for limit in LIMITS[device]}
@@ -267,7 +267,7 @@ def _check(table: Mapping[str, Any], schema: Mapping[str, type], name: str, pref
         accepted = (int, float) if kind is float else kind
         if not isinstance(value, accepted) or isinstance(value, bool):
             _refuse(name, f"{prefix}{field} is {value!r}, not of type {kind.__name__}")
-        if kind in (int, float) and value <= 0:
+        if isinstance(value, int | float) and value <= 0:
             _refuse(name, f"{prefix}{field} is {value!r}, not positive")
 
 

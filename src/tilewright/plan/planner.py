@@ -18,6 +18,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import Filling
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_plan
+from tilewright.plan.chain_planner import ChainPlanner
 from tilewright.plan.chains import canonical_form, names_of, single_operator_chains
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution, with_leaves
@@ -62,7 +63,7 @@ class PricedChain:
     chain: Chain
     price: Price
     searched: Searched | Plan
-    """A plan where nothing is searched: of scalar loops."""
+    """A plan where nothing is searched: of scalar loops, and of devices that plan chains by themselves."""
 
     def found(self) -> tuple[Candidate, ...]:
         """The candidates of the search, the winner first; none where nothing is searched."""
@@ -74,7 +75,7 @@ class PricedChain:
         Raises `InternalError` for a price that cannot be true.
         """
         if isinstance(self.searched, Plan):
-            return self.searched
+            return self.searched if unfused_price is None else _beside(self.searched, unfused_price)
         context = self.searched.context
         least = floor(context.chain, context.machine)
         check_price(
@@ -128,6 +129,11 @@ class Searched:
         return with_execution(plan, {kernel.name: kernel for kernel in context.available})
 
 
+def _beside(plan: Plan, unfused: Price) -> Plan:
+    """A plan with the price of its operators alone."""
+    return replace(plan, unfused_price=unfused, rejected=(*lost_fusion(plan.chain, plan.price, unfused), *plan.rejected))
+
+
 def plan_chain(
     chain: Chain,
     machine: Machine,
@@ -157,6 +163,17 @@ def price_chain(chain: Chain, machine: Machine, available: tuple[MicroKernel, ..
     """The schedule and the price of a canonical chain, and of all chains of its structure. Raises as `plan_chain`."""
     count(Counted.PLANS)
     return _priced(chain, machine, available, coefficients)
+
+
+@remembered(MOST_CHAINS)
+def planned_chain(chain: Chain, machine: Machine, planner: ChainPlanner) -> PricedChain:
+    """The plan that a device's planner makes of a canonical chain, and of all chains of its structure. Raises as the planner,
+    `InternalError` for a price that is no time, and `PlanningError` where a space that software fills is too small."""
+    count(Counted.PLANS)
+    plan = planner.plan(chain, machine)
+    check_price(chain, machine, lambda: plan.schedule, plan.price, 0.0)
+    check_capacity(plan)
+    return PricedChain(chain, plan.price, plan)
 
 
 def forget_plans() -> None:

@@ -16,6 +16,7 @@ from tilewright.plan.decisions.micro_kernel import contraction_problem
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
+from tilewright.report.devices import device_lines, device_rows
 from tilewright.report.execution import borders, execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
@@ -39,7 +40,8 @@ def explain(model_plan: ModelPlan, *, full: bool = False, numpy_nodes: Sequence[
     A few chains have a page each; of more, equal ones are one entry. `full` has a page of any length for every chain, equal ones
     once, behind their table.
     """
-    return "\n".join([*summary(model_plan, numpy_nodes), _details(model_plan, full)])
+    with units.predicting(any(plan.machine.accelerator is not None for plan in model_plan.plans)):
+        return "\n".join([*summary(model_plan, numpy_nodes), _details(model_plan, full)])
 
 
 def _details(model_plan: ModelPlan, full: bool) -> str:
@@ -52,7 +54,7 @@ def _details(model_plan: ModelPlan, full: bool) -> str:
         pages = [("", *_page(kind.first, f"[{n}] {kind.first.chain.name}", room)) for n, kind in enumerate(kinds, 1)]
         return "\n".join([explain_model(model_plan), *(line for page in pages for line in page)])
     count = units.quantity(len(plans), "chains")
-    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *between_chains(model_plan), ""]
+    lines = [f"{name}: {count}, {units.of_a_call(model_plan.predicted_seconds)}", *between_chains(model_plan), ""]
     for plan in plans:
         lines += [*_page(plan, plan.chain.name, room), ""]
     return "\n".join([*lines, *section("not fused", wrapped(*map(unfused_text, cuts)))]).rstrip("\n")
@@ -60,7 +62,8 @@ def _details(model_plan: ModelPlan, full: bool) -> str:
 
 def explain_plan(plan: Plan) -> str:
     """One chain on lines of 120 columns: the list of rejected alternatives is cut to what is left of a page of 60."""
-    return "\n".join(_page(plan, plan.chain.name, PAGE_LINES))
+    with units.predicting(plan.machine.accelerator is not None):
+        return "\n".join(_page(plan, plan.chain.name, PAGE_LINES))
 
 
 def _page(plan: Plan, name: str, room: float) -> list[str]:
@@ -69,26 +72,35 @@ def _page(plan: Plan, name: str, room: float) -> list[str]:
         *section("machine", _machine(plan.machine)),
         *section("chain", _chain(plan)),
         *section("schedule", _schedule(plan)),
-        *section("padding", wrapped(*(border.text() for border in borders(plan)))),
-        *section("decisions", wrapped(*execution_lines(plan))),
-        *section("kernels", _kernels(plan)),
-        *section("leaves", wrapped(*_leaves(plan))),
+        *(_vectors(plan) if plan.machine.accelerator is None else section("kernels", device_rows(plan))),
         *section("levels", _levels(plan)),
         *section("traffic", _traffic(plan)),
-        *section("price", _price(plan.price, plan.machine.cores)),
+        *section("price", _price(plan.price, plan.machine.cores if plan.machine.accelerator is None else 1)),
         *section("floor", _floor(plan)),
         *section("fusion", [_fusion(plan)]),
     ]
     return [*lines, *section("rejected", _rejected(plan.rejected, room - len(lines)))]
 
 
+def _vectors(plan: Plan) -> list[str]:
+    """What vectors, micro kernels and leaves do."""
+    return [
+        *section("padding", wrapped(*(border.text() for border in borders(plan)))),
+        *section("decisions", wrapped(*execution_lines(plan))),
+        *section("kernels", _kernels(plan)),
+        *section("leaves", wrapped(*_leaves(plan))),
+    ]
+
+
 def _title(plan: Plan, name: str) -> str:
     share = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
-    predicted = f"{units.seconds(plan.predicted_seconds)} on one thread, {units.percent(share)} of peak"
+    predicted = f"{units.of_a_call(plan.predicted_seconds)}, {units.percent(share)} of peak"
     return f"{name} on {plan.machine.name}: {predicted}"
 
 
 def _machine(machine: Machine) -> list[str]:
+    if machine.accelerator is not None:
+        return device_lines(machine, machine.accelerator)
     features = " ".join(machine.notable_features)
     peaks = ", ".join(f"{dtype} {units.flop_rate(rate)}" for dtype, rate in machine.peak_flops_per_s)
     registers = f"{machine.vector_registers} registers of {machine.vector_bits} bits"
@@ -112,7 +124,7 @@ def _extent(name: str, extent: Extent) -> str:
 def _schedule(plan: Plan) -> list[str]:
     rows = schedule_rows(plan.schedule, plan.chain, plan.parallel_axes)
     stored = ", ".join(f"{tensor} {_stored(plan, tensor)}" for tensor in plan.chain.intermediates)
-    scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
+    scratch = f"scratch per thread {units.size(plan.scratch_bytes)}" if plan.machine.accelerator is None else ""
     ahead = f"prepacked constants {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"

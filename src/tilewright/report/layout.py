@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from tilewright.report import units
+
 WIDTH = 120
 LABEL_WIDTH = 10
 
@@ -51,5 +53,6 @@ def beside(head: str, text: str, most_lines: int) -> list[str]:
 
 
 def clip(line: str) -> str:
-    """The line, cut at the width of a page, with an ellipsis where something is missing."""
-    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+    """The line, cut at the width of a page, with an ellipsis where something is missing; whole where it may end in a time that
+    says that it is predicted."""
+    return line if len(line) <= WIDTH or units.predicts() else line[: WIDTH - 3] + "..."

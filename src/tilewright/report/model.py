@@ -89,7 +89,7 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
     floor = sum(plan.floor.seconds for plan in model_plan.plans)
     many = f"{len(model_plan.plans)} chains" + (f" of {len(kinds)} kinds" if len(kinds) < len(model_plan.plans) else "")
     lines = [
-        f"{model_plan.graph.name}: {many}, {units.seconds(predicted)} on one thread",
+        f"{model_plan.graph.name}: {many}, {units.of_a_call(predicted)}",
         *section("machine", [f"{machine.name}; floor of all chains {units.seconds(floor)}"]),
         *section("arena", between_chains(model_plan)),
         *section("chains", _table(kinds)),

@@ -60,7 +60,7 @@ def _bottleneck(model_plan: ModelPlan) -> str:
     subject, seconds = _largest(_once(costs), len(model_plan.plans))
     total = model_plan.predicted_seconds
     share = units.percent(seconds / total if total else 0)
-    return f"{subject}: {units.seconds(seconds)} of {units.seconds(total)} on one thread ({share})"
+    return f"{subject}: {units.seconds(seconds)} of {units.of_a_call(total)} ({share})"
 
 
 def _largest_loss(model_plan: ModelPlan) -> str:
@@ -145,7 +145,8 @@ def _best_change(model_plan: ModelPlan, numpy_nodes: Sequence[str]) -> str:
     if 0 < total <= NEAR_FLOOR * floor:
         return f"nothing: the price is {total / floor:.2f} times the floor"
     without_figure = (change.text for change in changes if change.gain_s is None)
-    return next(without_figure, "nothing by options; `tilewright tune` measures other plans")
+    tuning = "" if model_plan.machine.accelerator is not None else "; `tilewright tune` measures other plans"
+    return next(without_figure, f"nothing by options{tuning}")
 
 
 def _of_calls(model_plan: ModelPlan) -> Iterator[Change]:

@@ -93,10 +93,11 @@ class Recorder(Builder):
         raise DTypeError(f"{kind} of {operands} has {dtype} elements", where=user_location(), why=why, hint=hint)
 
     def _check_operands(self, operator: Operator, kind: str) -> None:
-        """Refuse what is no map of integers: only maps convert what they read."""
-        tensors = [self.tensors[access.tensor] for access in (*operator.reads, operator.write)]
-        dtype = next((tensor.dtype for tensor in tensors if tensor.dtype in INTEGERS), None)
-        if self.element_types is not None and dtype is not None:
+        """Refuse what is no map of integers that kernels do not sum: only maps convert what they read."""
+        types = [self.tensors[access.tensor].dtype for access in (*operator.reads, operator.write)]
+        known = INTEGERS if self.element_types is None else self.element_types
+        dtype = next((dtype for dtype in types if dtype in INTEGERS and dtype not in known), None)
+        if dtype is not None:
             why = "compiled kernels take integers in comparisons, where and other elementwise functions only"
             hint = f"convert them with .astype(numpy.float32), {_INTERPRET}"
             raise DTypeError(f"{kind} of {dtype} elements", where=user_location(), why=why, hint=hint)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import HALVES, scalar_element_type
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
@@ -61,16 +61,19 @@ class ElementTypes(Rewrite):
 
     products: frozenset[tuple[str, str]] = frozenset()
     """The element types of operands that kernels multiply as they are, besides float32."""
+    stores_halves: bool = False
+    """Whether sums and rows of numbers of 16 bits are stored in 16 bits by what computes them, in float32: then no map converts
+    these, and images with padding are operands as any others."""
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which only maps convert."""
-        return _Conversion(graph, self.products).expanded()
+        return _Conversion(graph, self.products, self.stores_halves).expanded()
 
 
 class _Conversion(Expansion):
-    def __init__(self, graph: Graph, products: frozenset[tuple[str, str]]) -> None:
+    def __init__(self, graph: Graph, products: frozenset[tuple[str, str]], stores_halves: bool) -> None:
         super().__init__(graph)
-        self.products = products
+        self.products, self.stores_halves = products, stores_halves
         self.converted_reads: dict[str, str] = {}
         """By tensor the one that holds it in float32."""
 
@@ -80,12 +83,20 @@ class _Conversion(Expansion):
             yield operator
         elif operator.is_map():
             yield self.with_condition(operator)
+        elif self.stores_halves and self.is_of_one_half(operator):
+            yield replace(operator, accumulator="float32")
         elif operator.is_product_sum() and not self.is_known_product(operator):
             for access in operator.reads:
                 yield from self.before(access.tensor)
             yield from self.behind(self.reading(operator))
         else:
             yield from self.behind(operator)
+
+    def is_of_one_half(self, operator: Operator) -> bool:
+        """Whether an operator reads and writes numbers of one type of 16 bits, products only those that kernels multiply."""
+        types = {self.tensors[access.tensor].dtype for access in operator.accesses()}
+        (dtype,) = types if len(types) == 1 else ("",)
+        return dtype in HALVES and (not operator.is_product_sum() or (dtype, dtype) in self.products)
 
     def is_known_product(self, operator: Operator) -> bool:
         """Whether kernels multiply the operands of a contraction as they are."""

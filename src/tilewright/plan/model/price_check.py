@@ -50,10 +50,10 @@ def attainable_seconds(floor: Floor, coefficients: Coefficients) -> float:
 
 
 def check_capacity(plan: Plan) -> None:
-    """Raise `PlanningError` where the blocks of a plan need more than the whole of a level that software fills."""
+    """Raise `PlanningError` where the blocks of a plan need more than the whole of a level, or a space, that software fills."""
+    caches = {level.name for level in plan.machine.levels if level.filling is Filling.CACHE}
     for level in plan.levels:
-        is_cache = plan.machine.level(level.level).filling is Filling.CACHE
-        if not is_cache and level.used_bytes > level.capacity_bytes:
+        if level.level not in caches and level.used_bytes > level.capacity_bytes:
             raise PlanningError(
                 f"no plan of {plan.chain.name} fits {level.level}",
                 where=plan.machine.name,

@@ -7,6 +7,9 @@ one chain with what leads to it from the contractions before, is better than its
 suggests is not looked for, though it might pay over all edges.
 
 Groups are divided in their canonical form: a process divides those that differ in names only once.
+
+A device with a planner of its own (`ChainPlanner`) has no bounds and no micro tiles to ask before: every part is planned. And a
+product with the rows behind it may have no plan, where the two with the next product have one: these are tried before edges.
 """
 
 from __future__ import annotations
@@ -16,17 +19,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
 from tilewright.coefficients import Coefficients, coefficients_for
+from tilewright.graph.exactness import HALVES, INTEGERS
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound
+from tilewright.plan.chain_planner import ChainPlanner
 from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.memory import remembered
 from tilewright.plan.model.pricing import Candidate, separate_price
-from tilewright.plan.planner import PricedChain, checked_chain, price_chain, refined
+from tilewright.plan.planner import PricedChain, checked_chain, plan_chain, planned_chain, price_chain, refined
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
 from tilewright.plan.search.exact_search import PlanningProblem, Times, can_cost, least_times_above, planning_problem
 from tilewright.plan.types import Cut, Plan, Price
@@ -52,10 +57,29 @@ class PlanningOptions:
     coefficients: Coefficients
     answers: Answers | None = field(default=None, compare=False)
     """Where divisions are kept between processes, if they are."""
+    planner: ChainPlanner | None = None
+    """What plans chains; None for the search."""
+    pads_rows: bool = True
+    """Whether rows between chains are padded for the sets of a cache."""
+    stores_halves: bool = False
+    """Whether numbers of 16 bits may stay inside of chains."""
+
+    @property
+    def held_types(self) -> frozenset[str]:
+        """Element types that stay inside of chains whatever computes them: a device's planner says itself what it cannot hold."""
+        return (HALVES if self.stores_halves else frozenset()) | (INTEGERS if self.planner is not None else frozenset())
 
     def price(self, chain: Chain) -> PricedChain:
         """The schedule and the price of a chain."""
+        if self.planner is not None:
+            return planned_chain(canonical_form(chain), self.machine, self.planner)
         return price_chain(canonical_form(chain), self.machine, self.kernels, self.coefficients)
+
+    def plan_named(self, chain: Chain) -> Plan:
+        """The plan of a chain, and errors, in its own names."""
+        if self.planner is not None:
+            return self.planner.plan(chain, self.machine)
+        return plan_chain(chain, self.machine, kernels=self.kernels, coefficients=self.coefficients)
 
     def with_loops(self, chain: Chain, found: tuple[Candidate, ...]) -> PricedChain:
         """The same from the candidates of a search; without any, the chain is planned."""
@@ -174,7 +198,8 @@ def division_of(chain: Chain, options: PlanningOptions) -> Division:
 @lru_cache(maxsize=4)
 def _described(options: PlanningOptions) -> str:
     """What a division depends on, but for the machine and its kernels."""
-    return f"{options.fuse} {options.coefficients}"
+    planner = "" if options.planner is None else f" {options.planner!r}"
+    return f"{options.fuse} {options.coefficients}{planner}"
 
 
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
@@ -235,7 +260,9 @@ class _Dividing:
 
     def _in_tiles(self, group: Operators) -> Part | None:
         """A contraction with maps that all are applied in its micro tiles, as one chain; None where it is not sure to be best."""
-        if self.options.fuse is False or len(group) == 1 or not are_alike(*self._chain(group).operators):
+        if self.options.planner is not None or self.options.fuse is False or len(group) == 1:
+            return None
+        if not are_alike(*self._chain(group).operators):
             return None
         try:
             if len(self.options.problem(self._chain(group)).context.in_tiles) < len(group) - 1:
@@ -284,6 +311,8 @@ class _Dividing:
 
     def _can_pay(self, group: Operators) -> bool:
         """Whether operators as one chain may cost no more than apart: found out without a search."""
+        if self.options.planner is not None:
+            return True
         problem = self.options.problem(self._chain(group))
         return can_cost(problem, self._separate(group).seconds * self.options.coefficients.least_gain)
 
@@ -316,7 +345,11 @@ class _Dividing:
         """Each operator is fused with the chains that produce its operands, as long as the fused chain is wanted; with
         `contractions`, these too are, else each begins a part of its own."""
         parts: list[Part] = []
+        seeds = self._seeds(group) if self.options.planner is not None else {}
         for operator in group:
+            if (seed := seeds.get(operator.name)) is not None:
+                parts += [seed] if operator is seed.operators[-1] else []
+                continue
             current = self._with_copies(parts, self.alone[operator.name])
             for tensor in current.chain.inputs if contractions or not operator.is_contraction() else ():
                 producer = next((part for part in parts if part.chain.output == tensor), None)
@@ -325,6 +358,32 @@ class _Dividing:
                     current = fused
             parts.append(current)
         return parts
+
+    def _seeds(self, group: Operators) -> Mapping[str, Part]:
+        """Products with the rows behind them and the next product that are wanted as one chain, by every operator in them."""
+        seeds: dict[str, Part] = {}
+        for run in self._runs(group):
+            names = _names(run)
+            try:
+                part = self._part(run)
+            except Unplannable:
+                continue
+            if seeds.keys().isdisjoint(names) and not self._is_slower(part, [self.alone[name] for name in names]):
+                seeds |= dict.fromkeys(names, part)
+        return seeds
+
+    def _runs(self, group: Operators) -> Iterator[Operators]:
+        """Every contraction with what makes one of its operands, back to the contractions before, where rows are reduced in
+        between."""
+        producers = {operator.write.tensor: operator for operator in group}
+        for last in filter(Operator.is_contraction, group):
+            for tensor in dict.fromkeys(read.tensor for read in last.reads):
+                producer = producers.get(tensor)
+                if producer is None or producer.is_contraction():
+                    continue
+                before = (producer, *_leading_to(producer, producers))
+                if any(map(Operator.is_row_reduction, before)) and any(map(Operator.is_contraction, before)):
+                    yield self._sorted((*before, last))
 
     def _with_copies(self, parts: list[Part], current: Part) -> Part:
         """A contraction with the copies that it reads, where these are cheaper at its beginning than at the ends of other parts.
@@ -351,7 +410,7 @@ class _Dividing:
         try:
             first = self._part(tuple(before))
             left_s = now_s - first.price.on(self.options.machine.cores) + self.options.coefficients.call_s
-            if least_times_above(self.options.problem(self._chain(rest)), left_s) is not None:
+            if self.options.planner is None and least_times_above(self.options.problem(self._chain(rest)), left_s) is not None:
                 return None
             parts = first, self._part(rest)
         except Unplannable:
@@ -388,7 +447,7 @@ class _Dividing:
 
     def _least_if_slower(self, operators: Operators, separate: list[Part]) -> Times | None:
         """The least that operators cost as one chain if that is slower than apart already: found out without a search."""
-        if self.options.fuse:
+        if self.options.fuse or self.options.planner is not None:
             return None
         limit_s = self._limit_s(separate)
         chain = self._chain(operators)

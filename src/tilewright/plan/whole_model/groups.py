@@ -39,6 +39,8 @@ class DataFlow:
     """Who writes and reads each tensor of a graph, and where operators stand in it."""
 
     graph: Graph
+    held_types: frozenset[str] = frozenset()
+    """Element types that stay inside of chains whatever computes them."""
     writers: dict[str, Operator] = field(default_factory=dict)
     """By the tensor that they write."""
     readers: dict[str, list[Operator]] = field(default_factory=dict)
@@ -119,7 +121,8 @@ class DataFlow:
         if tensor in self.graph.outputs:
             return CannotFuse(Barrier.GRAPH_OUTPUT)
         writer, readers = self.writers[tensor], self.readers[tensor]
-        reason = None if tensor in self.in_tiles else why_stored(self.tensors, tensor, [writer, *readers])
+        is_held = tensor in self.in_tiles or self.tensors[tensor].dtype in self.held_types
+        reason = None if is_held else why_stored(self.tensors, tensor, [writer, *readers])
         if reason is not None:
             return reason
         is_merged = any(index.terms and not index.is_axis() for index in writer.write.indices)

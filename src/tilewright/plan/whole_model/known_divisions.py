@@ -44,8 +44,8 @@ def is_small(graph: Graph) -> bool:
 
 
 def known_divisions(graph: Graph, options: PlanningOptions) -> KnownDivisions:
-    """No division yet. Divisions are taken over in large models whose fusion the prices decide."""
-    return KnownDivisions(options, options.fuse is None and not is_small(graph))
+    """No division yet. Divisions are taken over in large models whose fusion the prices decide, of chains that are searched."""
+    return KnownDivisions(options, options.fuse is None and options.planner is None and not is_small(graph))
 
 
 @dataclass(slots=True)

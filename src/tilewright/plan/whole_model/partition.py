@@ -18,7 +18,6 @@ from tilewright.plan.binding import bound, bound_plan
 from tilewright.plan.chains import make_chain, names_of
 from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.pricing import separate_price
-from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Barrier, CannotFuse, Unplannable
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.whole_model.division import Division, options_for
@@ -55,14 +54,14 @@ def partition_with(
     Plans of chains are `told` as soon as they are final, once for all chains that differ in names only. Chains end before the
     tensors that lie `apart`.
     """
-    flow = DataFlow(graph)
+    flow = DataFlow(graph, known.options.held_types)
     barriers = _barriers_before_tiles(flow, apart) | dict(barriers_of(flow, known.options.fuse))
     groups = tuple(_told(divided_groups(flow, fusible_groups(flow, barriers), known), told))
     plans = [plan for group in groups for plan in _plans(flow, group)]
     plans.sort(key=lambda plan: flow.positions[plan.chain.operators[-1].name])
     cuts = _cuts(flow, barriers, groups)
     wanted = (cuts[tensor] for plan in plans if (tensor := plan.chain.output) in cuts)
-    return with_layouts(ModelPlan(graph, tuple(plans), tuple(wanted)))
+    return with_layouts(ModelPlan(graph, tuple(plans), tuple(wanted)), pads_rows=known.options.pads_rows)
 
 
 @record
@@ -96,9 +95,7 @@ def divided_groups(flow: DataFlow, groups: Sequence[Group], known: KnownDivision
             yield DividedGroup(group.operators, chain, known.division(group.chain, chain))
         except (Unplannable, InternalError):
             for operator in group.operators:  # raises the same of one of them, in names instead of numbers
-                alone = make_chain(flow.graph, (operator,))
-                options = known.options
-                plan_chain(alone, options.machine, kernels=options.kernels, coefficients=options.coefficients)
+                known.options.plan_named(make_chain(flow.graph, (operator,)))
             raise
 
 
@@ -137,12 +134,14 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
     return cuts
 
 
-def with_layouts(model_plan: ModelPlan) -> ModelPlan:
+def with_layouts(model_plan: ModelPlan, *, pads_rows: bool = True) -> ModelPlan:
     """The plan with a layout for every tensor that a chain leaves to later ones: row-major, with rows that spread over the
-    sets of the nearest cache."""
+    sets of the nearest cache where rows are padded."""
     graph = model_plan.graph
     between = ((plan.chain.output, plan) for plan in model_plan.plans if plan.chain.output not in graph.outputs)
-    return replace(model_plan, layouts=tuple((name, _spread(graph.tensor(name), plan)) for name, plan in between))
+    laid_out = ((graph.tensor(name), plan) for name, plan in between)
+    layouts = ((tensor.name, _spread(tensor, plan) if pads_rows else row_major(len(tensor.shape))) for tensor, plan in laid_out)
+    return replace(model_plan, layouts=tuple(layouts))
 
 
 def _spread(tensor: Tensor, plan: Plan) -> Layout:
