@@ -250,7 +250,7 @@ first = [name for name in sys.modules if name.startswith("tilewright.backends.")
 module = import_module("tilewright.backends." + sys.argv[1])
 others = [name for name in sys.argv[2:] if "tilewright.backends." + name in sys.modules]
 foreign = [name for name in ("torch", "triton") if name in sys.modules]
-print(first, module.BACKEND.name, others, foreign)
+print(first, getattr(module, "BACKEND", None) is not None, others, foreign)
 """
 BACKENDS = [name for name in module_names("tilewright.backends") if name not in registry.NO_BACKENDS]
 
