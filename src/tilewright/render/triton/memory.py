@@ -1,0 +1,114 @@
+"""Loads and stores: addresses by views or by gathered indices, masks of ragged axes and guards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from tilewright.block.integers import IntegerExpression
+from tilewright.block.memory import BufferName, Gather, Range, View
+from tilewright.render.triton.addresses import index_text, linear
+from tilewright.render.triton.positions import Position, Positions
+from tilewright.render.triton.refusals import refused
+from tilewright.render.triton.scalars import is_float, number
+from tilewright.render.triton.sizes import axes_of
+from tilewright.render.triton.tiles import Dim, Tile, spread
+
+Box = tuple[tuple[str, Range], ...]
+TYPES: Mapping[str, str] = {
+    "bool": "tl.int1",
+    **{name: f"tl.{name}" for name in ("int8", "int16", "int32", "int64", "uint8", "float16", "bfloat16", "float32", "float64")},
+}
+
+
+def type_text(dtype: str) -> str:
+    """An element type. Raises `UnsupportedOperation` for types that kernels do not have."""
+    if dtype not in TYPES:
+        raise refused(f"elements of {dtype}", f"it has {', '.join(TYPES)}")
+    return TYPES[dtype]
+
+
+class Memory:
+    """The arguments of a kernel, by the name of their buffer."""
+
+    def __init__(self, positions: Positions, arguments: Iterable[str]) -> None:
+        self.positions, self.scopes = positions, positions.scopes
+        self.pointers = {BufferName(name): self.scopes.fresh(f"p_{name}") for name in arguments}
+
+    def load(self, place: View | Gather, box: Box, order: Sequence[str] = ()) -> Tile:
+        """A tile of an argument over the axes on which it depends, those of `order` first."""
+        spans = self.positions_of(place, box, order)
+        dims = _dims(spans.values())
+        mask = mask_of(place, spans, dims)
+        otherwise = place.guard.otherwise if isinstance(place, Gather) and place.guard is not None else 0.0
+        other = number(otherwise, is_whole=not is_float(place.dtype))
+        name = self.scopes.fresh("x")
+        masked = f", mask={mask}, other={other}" if mask else ""
+        self.scopes.put(f"{name} = tl.load({self._address(place, spans, dims)}{masked})")
+        zero = frozenset(dim.axis for dim in dims) if otherwise == 0 else frozenset()
+        return Tile(name, dims, place.dtype, zero)
+
+    def store(self, view: View, box: Box, tile: Tile) -> None:
+        """Store a tile of the elements of a box."""
+        order = [dim.axis for dim in tile.dims]
+        spans = self.positions_of(view, box, order)
+        dims = _dims(spans.values())
+        mask = mask_of(view, spans, dims)
+        masked = f", mask={mask}" if mask else ""
+        value = f"{spread(tile, dims)}.to({type_text(view.dtype)})" if tile.dtype != view.dtype else spread(tile, dims)
+        self.scopes.put(f"tl.store({self._address(view, spans, dims)}, {value}{masked})")
+
+    def positions_of(self, place: View | Gather, box: Box, order: Sequence[str]) -> dict[str, Position]:
+        """Where the blocks are of the axes on which an operand depends, those of `order` first."""
+        axes, ranges = axes_of(place), dict(box)
+        first = [axis for axis in order if axis in axes]
+        rest = [axis for axis, _ in box if axis in axes and axis not in first]
+        return {axis: self.positions.of(axis, ranges[axis]) for axis in (*first, *rest)}
+
+    def _address(self, place: View | Gather, spans: Mapping[str, Position], dims: Sequence[Dim]) -> str:
+        if place.buffer not in self.pointers:
+            raise refused(f"a read of {place.buffer} element by element", "it is a register tile, which has no addresses")
+        text = self._of_gather(place, spans, dims) if isinstance(place, Gather) else self._of_view(place, spans, dims)
+        return f"{self.pointers[place.buffer]} + {text}"
+
+    def _of_view(self, view: View, spans: Mapping[str, Position], dims: Sequence[Dim]) -> str:
+        """Positions count from the first point of an axis, strides of a view from where its box starts."""
+        base: IntegerExpression = view.offset
+        parts = []
+        for axis, position in spans.items():
+            if position.dim is not None:
+                stride = view.stride(axis)
+                base = base - position.start * stride
+                text = spread(position.tile, dims)
+                parts.append(text if stride == 1 else f"{text} * {self.scopes.text(stride)}")
+        return " + ".join([*([] if base == 0 and parts else [self.scopes.text(base)]), *parts])
+
+    def _of_gather(self, gather: Gather, spans: Mapping[str, Position], dims: Sequence[Dim]) -> str:
+        if gather.lookups:
+            raise refused(f"positions in {gather.buffer} that data gives", "nobody could be told of those outside of a dimension")
+        strides = [stride for stride in gather.dim_strides if isinstance(stride, int)]
+        if len(strides) != len(gather.dim_strides):
+            raise refused(f"the strides of {gather.buffer}", "they are known at run time only")
+        index = linear(gather.indices, strides)
+        offset = "" if gather.offset == 0 else f"{self.scopes.text(gather.offset)} + "
+        return offset + index_text(index, position_text(spans, dims))
+
+
+def mask_of(place: View | Gather, spans: Mapping[str, Position], dims: Sequence[Dim]) -> str:
+    """What must hold for an element to be there: its point lies in the block, and the guard holds. Empty if all are there."""
+    tests = [spread(position.mask, dims) for position in spans.values() if position.mask is not None]
+    return " & ".join([*tests, *guard_tests(place, position_text(spans, dims))])
+
+
+def guard_tests(place: View | Gather, position: Callable[[str], str]) -> list[str]:
+    """The constraints of a guard, of texts of positions."""
+    guard = place.guard if isinstance(place, Gather) else None
+    return [f"({index_text(constraint, position)} >= 0)" for constraint in (guard.constraints if guard is not None else ())]
+
+
+def position_text(spans: Mapping[str, Position], dims: Sequence[Dim]) -> Callable[[str], str]:
+    """The text of the position along an axis, over some dimensions."""
+    return lambda axis: spread(spans[axis].tile, dims)
+
+
+def _dims(spans: Iterable[Position]) -> tuple[Dim, ...]:
+    return tuple(position.dim for position in spans if position.dim is not None)
