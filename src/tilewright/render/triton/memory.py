@@ -96,13 +96,22 @@ class Memory:
 def mask_of(place: View | Gather, spans: Mapping[str, Position], dims: Sequence[Dim]) -> str:
     """What must hold for an element to be there: its point lies in the block, and the guard holds. Empty if all are there."""
     tests = [spread(position.mask, dims) for position in spans.values() if position.mask is not None]
-    return " & ".join([*tests, *guard_tests(place, position_text(spans, dims))])
+    return " & ".join([*tests, *guard_tests(place, spans, dims)])
 
 
-def guard_tests(place: View | Gather, position: Callable[[str], str]) -> list[str]:
-    """The constraints of a guard, of texts of positions."""
+def guard_tests(place: View | Gather, spans: Mapping[str, Position], dims: Sequence[Dim]) -> list[str]:
+    """The constraints of a guard over some dimensions.
+
+    Tests of scalars are made truth values: the interpreter of Triton 3.9.0 spreads the result of a comparison in the type of what
+    is compared, which no mask may have.
+    """
     guard = place.guard if isinstance(place, Gather) else None
-    return [f"({index_text(constraint, position)} >= 0)" for constraint in (guard.constraints if guard is not None else ())]
+    found = []
+    for constraint in guard.constraints if guard is not None else ():
+        test = f"({index_text(constraint, position_text(spans, dims))} >= 0)"
+        is_scalar = all(spans[axis].dim is None for axis in constraint.axes())
+        found.append(f"tl.where({test}, True, False)" if is_scalar else test)
+    return found
 
 
 def position_text(spans: Mapping[str, Position], dims: Sequence[Dim]) -> Callable[[str], str]:

@@ -14,8 +14,8 @@ from tilewright.render.triton.tiles import Dim
 
 LEAST_SIDE = 16
 """Rows and columns of a tile of a matrix product."""
-LEAST_DEPTH: Mapping[str, int] = {"int8": 32, "uint8": 32, "float32": 8}
-"""Steps of the depth by element type, where they are not `LEAST_SIDE` (documentation of `tl.dot`; PTX: k of mma.sync)."""
+LEAST_DEPTH: Mapping[str, int] = {"int8": 32, "uint8": 32}
+"""Steps of the depth by element type, where they are not `LEAST_SIDE`: what `tl.dot` takes (`min_dot_size` of Triton 3.9.0)."""
 
 
 @record
