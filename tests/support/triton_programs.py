@@ -100,7 +100,7 @@ def _wrapped(x: Array, w: Array) -> Array:
 
 
 def _chains(draw: Callable[..., int]) -> Iterator[Program]:
-    b, m, n, k, keys = draw(1, 4), draw(2), draw(2, 100), draw(2, 100), draw(2)
+    b, m, n, k, keys = draw(1, 4), draw(2), draw(2, 100), draw(2, 100), draw(2, 300)
     bmk, bkl, bln, blk = (b, m, k), (b, k, keys), (b, keys, n), (b, keys, k)
     yield Program("gemm chain", lambda a, w, v: (a @ w) @ v, lambda a, w, v: (a @ w) @ v, (bmk, bkl, bln))
     yield Program(

@@ -17,6 +17,7 @@ from tilewright.precision import Precision
 if TYPE_CHECKING:
     from tilewright.backends.triton_gpu.launch import Loaded
     from tilewright.backends.triton_gpu.program import Program
+    from tilewright.graph.rewrites import Rewrite
     from tilewright.plan.chain_planner import ChainPlanner
     from tilewright.plan.types import ModelPlan
 
@@ -45,6 +46,13 @@ class TritonForGpus(Backend["Program"]):
     def product_types(self, machine: Machine) -> frozenset[tuple[str, str]]:
         """Those that `tl.dot` takes."""
         return frozenset((dtype, dtype) for dtype in (*HALVES, "int8"))
+
+    def rewrites(self, steps: tuple[Rewrite, ...], precision: Precision) -> tuple[Rewrite, ...]:
+        """Those of all, and products of operands of 16 bits with intermediates."""
+        from tilewright.backends.triton_gpu.rewrites import MixedProducts
+        from tilewright.graph.rewrites.redundancy import DeadCode
+
+        return (*steps, MixedProducts(), DeadCode())
 
     def chain_planner(self, precision: Precision) -> ChainPlanner:
         """One kernel of each chain, its tiles chosen by price."""
