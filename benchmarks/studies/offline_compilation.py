@@ -77,7 +77,11 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose labels have one of these texts")
     parser.add_argument("--architectures", default="sm_80,sm_90")
     given = parser.parse_args()
-    text = (given.kernels or prototype()).read_text()
+    file = given.kernels or prototype()
+    if file is None:
+        print(f"no {PROTOTYPE} beside {ROOT}: name a module with the kernels by --kernels")
+        return
+    text = file.read_text()
     compiler()
     wanted = [case for case in cases() if any(part in case.label for part in given.only.split(","))]
     print(f"{'kernel':28}{'':7}{'CPU s':>7}{'':3}{'spills':7}{'  '.join(FIELDS)}")
@@ -93,12 +97,9 @@ def main() -> None:
         )
 
 
-def prototype() -> Path:
-    """The prototype's kernels. Raises `SystemExit` where they are not beside the repository."""
-    found = [parent / PROTOTYPE for parent in ROOT.parents if (parent / PROTOTYPE).exists()]
-    if not found:
-        raise SystemExit(f"no {PROTOTYPE} beside {ROOT}: name a module with the kernels by --kernels")
-    return found[0]
+def prototype() -> Path | None:
+    """The prototype's kernels; None where they are not beside the repository."""
+    return next((parent / PROTOTYPE for parent in ROOT.parents if (parent / PROTOTYPE).exists()), None)
 
 
 def timed(kernel: OfflineKernel, architecture: str) -> tuple[Compiled, float]:

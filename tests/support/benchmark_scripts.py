@@ -41,11 +41,13 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.dynamic_models": (("--models", "encoder", "--pairs", "2"),),
     "benchmarks.studies.function_coefficients": (("--rounds", "1"),),
     "benchmarks.studies.gemm": (("--cases", "16x16x16", "--not-prepacked", "--peers", "numpy", *ONE_ROUND, "--results", "."),),
+    "benchmarks.studies.gpu_compilation": (("--only", "G12 softmax", "--targets", "a100", "--json", "out.json"),),
     "benchmarks.studies.left_operands": (("--repeats", "1", "--names", "left:64x4x64,right:4x64x64"),),
     "benchmarks.studies.lengths": (("--case", "decode", "--lengths", "33"),),
     "benchmarks.studies.micro_kernels": (("--samples", "1", "matmul_portable_f32_6x8"),),
     "benchmarks.studies.mlp": (("--cases", "mlp_32", "--peers", "onnxruntime", *ONE_ROUND, "--results", "."),),
     "benchmarks.studies.models": (("--models", "mixer", "--peers", "onnxruntime", "--small", *ONE_ROUND, "--results", "."),),
+    "benchmarks.studies.offline_compilation": (("--only", "G2 gemm_chain 64x64", "--architectures", "sm_80"),),
     "benchmarks.studies.packing_time": (("--models", "squeezenet", "--layers", "2", "--rounds", "1"),),
     "benchmarks.studies.paired": (("HEAD", "--rounds", "1", "--only", "mlp"),),
     "benchmarks.studies.planning_time": (("--rounds", "1", "--only", "attention"),),
@@ -82,6 +84,8 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
 }
 """By module, a tuple for each command line, in this order and in one directory."""
+NEEDED = {f"benchmarks.studies.{name}": "triton" for name in ("gpu_compilation", "offline_compilation")}
+"""Packages that a script cannot do without, and the extra `test` does not have."""
 
 
 def scripts() -> list[str]:
