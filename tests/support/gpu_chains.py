@@ -31,15 +31,13 @@ from tilewright.plan.types import Plan
 Array = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]
 HALVES = ("float16", "bfloat16")
-PRODUCTS = frozenset(p for h in HALVES for p in ((h, h), ("float32", h), (h, "float32"))) | {("int8", "int8")}
 
 
 def graph_of(function: Callable[..., Any], *shapes: Shape, dtype: str = "float32") -> Graph:
     """The graph of a function, rewritten."""
     graph = trace(function, [TensorSpec(shape, dtype) for shape in shapes], name="function")
     for step in REWRITES:
-        graph = _wide(graph) if isinstance(step, ElementTypes) else graph
-        graph = (replace(step, products=PRODUCTS) if isinstance(step, ElementTypes) else step).run(graph)
+        graph = _wide(graph) if isinstance(step, ElementTypes) else step.run(graph)
     return rewrite(graph, PLANNING_FORMS, marks=False)
 
 

@@ -2,8 +2,9 @@
 
     chain -> roles -> loops -> candidates -> resources -> price -> plan
 
-All candidates are priced, as arrays: no bound leaves any out. What lost is in the plan with its figure: the operators apart,
-other tiles, and the candidate that moves the fewest bytes into cores, which is what the paper minimises.
+All candidates are priced, as arrays: no bound leaves any out. What lost is in the plan with its figure: other tiles, and the
+candidate that moves the fewest bytes into cores, which is what the paper minimises. What operators cost apart is known to who
+divides a graph into chains (`plan/whole_model`).
 """
 
 from __future__ import annotations
@@ -24,17 +25,12 @@ from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import Chain, Operator
 from tilewright.machine.machine import Machine
-from tilewright.plan.binding import bound
-from tilewright.plan.chains import canonical_form, names_of, single_operator_chains
-from tilewright.plan.memory import remembered
-from tilewright.plan.reasons import Defeat, EveryOperatorAlone, Loops, LossReason, OtherLoops, Tiles, Unplannable
+from tilewright.plan.reasons import Defeat, Loops, LossReason, OtherLoops, Tiles
 from tilewright.plan.regions.aligned_producers import aligned
 from tilewright.plan.schedule import Storage
-from tilewright.plan.types import Floor, LevelPlan, Movement, OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.plan.types import Floor, LevelPlan, Movement, OperatorPlan, Plan, Price, Rejected
 from tilewright.records import record
 
-MOST_CHAINS = 512
-"""Canonical chains whose plans a process remembers."""
 OTHERS = 3
 """Other tiles that a plan reports."""
 
@@ -137,7 +133,6 @@ def _plan(chain: Chain, machine: Machine, is_tf32: bool) -> Plan:
     best = ranked[0]
     last = chain.operators[-1].name
     price = Price(best.kernel.prices.terms(best.place, last))
-    unfused = _unfused(chain, machine, is_tf32)
     roles = best.kernel.skeleton.roles
     return Plan(
         chain=chain,
@@ -149,9 +144,9 @@ def _plan(chain: Chain, machine: Machine, is_tf32: bool) -> Plan:
         movements=_movements(best, machine),
         scratch_bytes=0,
         price=price,
-        unfused_price=unfused if unfused is not None and len(chain.operators) > 1 else price,
+        unfused_price=price if len(chain.operators) == 1 else None,
         floor=_floor(best, gpu_of(machine)),
-        rejected=(*_apart(price, unfused), *_other_tiles(ranked), *_least_movement(kernels, best)),
+        rejected=(*_other_tiles(ranked), *_least_movement(kernels, best)),
     )
 
 
@@ -213,35 +208,6 @@ def _floor(best: Chosen, gpu: Gpu) -> Floor:
     sizes = [[extent for extent in tensor.shape if isinstance(extent, int)] for tensor in tensors]
     moved = sum(tensor.element_bytes * int(np.prod(size, dtype=object)) for tensor, size in zip(tensors, sizes, strict=True))
     return Floor(flops, compute_s, moved, moved / gpu.memory_rate)
-
-
-def _unfused(chain: Chain, machine: Machine, is_tf32: bool) -> Price | None:
-    """The price of the operators alone, one kernel after the other; None where one has no plan."""
-    if len(chain.operators) == 1:
-        return None
-    terms: list[PriceTerm] = []
-    for alone in single_operator_chains(chain):
-        price = _price_alone(canonical_form(alone), machine, is_tf32)
-        if price is None:
-            return None
-        terms += bound(price, names_of(alone)).terms
-    return Price(tuple(terms))
-
-
-@remembered(MOST_CHAINS)
-def _price_alone(chain: Chain, machine: Machine, is_tf32: bool) -> Price | None:
-    try:
-        ranked = chosen_of(kernels_of(chain, machine, is_tf32=is_tf32))
-    except Unplannable:
-        return None
-    return Price(ranked[0].kernel.prices.terms(ranked[0].place, chain.operators[-1].name)) if ranked else None
-
-
-def _apart(price: Price, unfused: Price | None) -> Iterator[Rejected]:
-    if unfused is None:
-        return
-    defeat = Defeat.THROUGH_MEMORY if unfused.seconds > price.seconds else Defeat.MEMORY_BETWEEN
-    yield Rejected(EveryOperatorAlone(), unfused.seconds, price.seconds, "s", LossReason(defeat))
 
 
 def _other_tiles(ranked: Sequence[Chosen]) -> Iterator[Rejected]:

@@ -46,14 +46,14 @@ class FlattenTensors(Rewrite):
     def run(self, graph: Graph) -> Graph:
         """The graph without divisions that merging dimensions avoids."""
         work = Work(graph, frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept)
-        joints = frozenset(_divided(work))
+        joints = frozenset(divided(work))
         if not joints:
             return graph
         work.flatten(joints)
         waiting = list(range(len(work.operators)))
         while waiting:
             position = heappop(waiting)
-            if (pair := _pair(work, work.operators[position])) is not None:
+            if (pair := pair_of(work, work.operators[position])) is not None:
                 for changed in work.merge(position, pair):
                     heappush(waiting, changed)
         return work.result()
@@ -119,7 +119,7 @@ class Work:
         return rename_tensors(flat, partners) if partners else flat
 
 
-def _divided(work: Work) -> Iterator[Joint]:
+def divided(work: Work) -> Iterator[Joint]:
     """The joints at which some access divides, and would not if the dimensions were one."""
     for operator in work.operators:
         for access in operator.accesses():
@@ -190,7 +190,7 @@ def without_digits(index: Index) -> Index:
     return index
 
 
-def _pair(work: Work, operator: Operator) -> Pair | None:
+def pair_of(work: Work, operator: Operator) -> Pair | None:
     """Two axes that an operator may walk as one, and does so in some access already."""
     extents = {axis.name: axis for axis in operator.axes}
     for index in (index for access in operator.accesses() for index in access.indices):
