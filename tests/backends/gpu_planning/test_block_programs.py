@@ -11,6 +11,7 @@ from tests.support.gpu_chains import GROUPED, PROGRAMS, computed, counted_bytes,
 from tilewright.backends.triton_gpu.planner import GpuPlanner, chosen_of, kernels_of
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.reasons import Unplannable
 from tilewright.plan.types import Plan
 
 A100 = Machine.named("a100")
@@ -54,7 +55,7 @@ def test_any_tiles_give_the_same(name: str) -> None:
         assert error(computed(plan, inputs), expected(graph, inputs)) < 1e-6
 
 
-@pytest.mark.parametrize("extents", [(1, 1, 1), (16, 16, 16), (17, 31, 1), (15, 33, 64), (127, 128, 129), (2, 3, 5)])
+@pytest.mark.parametrize("extents", [(16, 16, 16), (17, 31, 1), (15, 33, 64), (127, 128, 129), (2, 3, 5)])
 @pytest.mark.parametrize("kind", ["gemm", "softmax chain"])
 def test_extents_at_the_edges_of_tiles(kind: str, extents: tuple[int, int, int]) -> None:
     m, n, k = extents
@@ -67,3 +68,19 @@ def test_extents_at_the_edges_of_tiles(kind: str, extents: tuple[int, int, int])
     inputs = inputs_of(graph, chain)
     assert error(computed(plan, inputs), expected(graph, inputs)) < 2e-3
     assert counted_bytes(plan) == {moved.tensor: moved.size_bytes for moved in plan.movements}
+
+
+@pytest.mark.parametrize("shapes", [((1, 1), (1, 1)), ((1, 40), (40, 1)), ((3, 40), (40, 1)), ((1, 40), (40, 3))])
+def test_products_without_rows_or_columns(shapes: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    graph = graph_of(lambda a, b: a @ b, *shapes)
+    chain = make_chain(graph, graph.operators)
+    plan = GpuPlanner().plan(chain, A100)
+    inputs = inputs_of(graph, chain)
+    assert error(computed(plan, inputs), expected(graph, inputs)) < 1e-6
+    assert counted_bytes(plan) == {moved.tensor: moved.size_bytes for moved in plan.movements}
+
+
+def test_attention_of_one_query_is_refused_as_one_kernel() -> None:
+    graph = graph_of(PROGRAMS["attention"][0], (1, 1, 8), (1, 5, 8), (1, 5, 8), dtype="float16")
+    with pytest.raises(Unplannable):
+        GpuPlanner().plan(make_chain(graph, graph.operators), A100)
