@@ -53,15 +53,17 @@ def run(
     memory = {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()}
     with np.errstate(all="ignore"):
         for region in regions:
-            memory |= _scratch([one for one in region.buffers if one not in region.scratch and one.name not in memory], variables)
+            memory |= new_scratch(
+                [one for one in region.buffers if one not in region.scratch and one.name not in memory], variables
+            )
             for constant in region.constants:
-                memory |= _scratch(constant.buffers, variables)
+                memory |= new_scratch(constant.buffers, variables)
                 Thread(memory, variables).body(constant.body)
             for share in shares(block_count(region, variables)):
-                Thread(memory | _scratch(region.scratch, variables), variables).blocks(region, share)
+                Thread(memory | new_scratch(region.scratch, variables), variables).blocks(region, share)
 
 
-def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[BufferName, Array]:
+def new_scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[BufferName, Array]:
     """New buffers; those of one reuse group lie on top of each other."""
     places = {buffer.name: buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in buffers}
     sizes: dict[BufferName | int, int] = {}

@@ -14,10 +14,10 @@ import numpy as np
 
 from tilewright.backends.npu_simulator.counts import passes
 from tilewright.backends.npu_simulator.figures import L0A, L0B, L0C, LANES, MEMORY, OPERAND, SPACES, SUMS, UB, Figures, Pipe
-from tilewright.backends.npu_simulator.timeline import Timeline
+from tilewright.backends.npu_simulator.timeline import Place, Timeline
 from tilewright.block.integers import IntegerExpression, Variable, evaluated
-from tilewright.block.interpreter import Thread
-from tilewright.block.memory import Buffer, BufferName, View
+from tilewright.block.interpreter import Thread, new_scratch
+from tilewright.block.memory import Buffer, BufferName, Gather, View
 from tilewright.block.program import Region
 from tilewright.block.statements import For, If, Leaf, MatrixTiles, Statement, Transfer
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
@@ -52,9 +52,9 @@ class Core(Thread):
         self.copies = copies_of(region)
         self.used = allocated(region, self.copies, variables, figures)
         self.spaces = {buffer.name: buffer.space for buffer in region.buffers}
-        scratch = {one.name: _scratch(one, variables) for one in region.buffers} if computes else {}
-        super().__init__({**memory, **scratch}, variables)
-        self.timeline = Timeline(self.copies)
+        self.places = {buffer.name: place_of(buffer) for buffer in region.buffers}
+        super().__init__({**memory, **(new_scratch(region.buffers, variables) if computes else {})}, variables)
+        self.timeline = Timeline({self.places[name]: copies for name, copies in self.copies.items()})
         self.moved: Counter[tuple[str, str]] = Counter()
         """Bytes by tensor and way."""
         self.cubes = self.products = self.vectors = self.vector_bytes = 0
@@ -77,6 +77,9 @@ class Core(Thread):
     def _space(self, name: BufferName) -> str:
         return self.spaces.get(name, MEMORY)
 
+    def _place(self, view: View | Gather) -> Place:
+        return self.places.get(view.buffer, view.buffer)
+
     def _move(self, node: Transfer) -> None:
         """One DMA: it reads the elements of its box; what it fills up crosses nothing."""
         way = self.figures.way(self._space(node.source.buffer), self._space(node.target.buffer))
@@ -84,7 +87,7 @@ class Core(Thread):
         size_bytes = prod(sizes) * self.at(node.depth) * self.at(node.columns) * element_bytes(node.source.dtype)
         of = node.target if way.target == MEMORY else node.source
         self.moved[of.buffer.tensor, way.name] += size_bytes
-        self.timeline.run(way.pipe, size_bytes / way.bytes_per_cycle, [node.source.buffer], node.target.buffer)
+        self.timeline.run(way.pipe, size_bytes / way.bytes_per_cycle, [self._place(node.source)], self._place(node.target))
 
     def _multiply(self, node: MatrixTiles) -> None:
         """One `mad`: its operands in L0A and L0B, its sums in L0C."""
@@ -98,7 +101,7 @@ class Core(Thread):
         cubes = cube_instructions(rows, columns, depth)
         self.cubes, self.products = self.cubes + cubes, self.products + 1
         cycles = cubes + self.figures.flag_cycles
-        self.timeline.run(Pipe.CUBE, cycles, [left.buffer, right.buffer], target.buffer, adds=is_added)
+        self.timeline.run(Pipe.CUBE, cycles, [self._place(left), self._place(right)], self._place(target), adds=is_added)
         if self.computes:
             m, n, k = (-(-size // LANES) for size in (rows, columns, depth))
             sums = self._fractals(target, m, n, is_right=True)
@@ -128,8 +131,13 @@ class Core(Thread):
         size_bytes = points * passes(node.operator) * SUM_BYTES
         self.vectors, self.vector_bytes = self.vectors + 1, self.vector_bytes + size_bytes
         cycles = size_bytes / self.figures.vector_bytes_per_cycle + self.figures.flag_cycles
-        reads = [operand.place.buffer for operand in node.accesses() if operand.is_read != 0]
-        self.timeline.run(Pipe.VECTOR, cycles, reads, node.write.buffer)
+        reads = [self._place(operand.place) for operand in node.accesses() if operand.is_read != 0]
+        self.timeline.run(Pipe.VECTOR, cycles, reads, self._place(node.write))
+
+
+def place_of(buffer: Buffer) -> Place:
+    """Where a buffer lies: in a place of its own, or in that of its reuse group."""
+    return buffer.name if buffer.reuse_group is None else buffer.reuse_group
 
 
 def copies_of(region: Region) -> dict[BufferName, int]:
@@ -169,12 +177,17 @@ def _touched(node: Statement) -> Iterator[BufferName]:
 def allocated(
     region: Region, copies: Mapping[BufferName, int], variables: Mapping[Variable, int], figures: Figures
 ) -> dict[str, int]:
-    """The bytes of every space that the buffers of a region take, one behind the other. Raises `BufferOverflow`."""
-    used = dict.fromkeys(SPACES, 0)
+    """The bytes of every space that the buffers of a region take, one behind the other, those of a reuse group in one place.
+
+    Raises `BufferOverflow`.
+    """
+    taken: dict[tuple[str, Place], int] = {}
     for buffer in region.buffers:
-        if buffer.space not in used:
+        if buffer.space not in SPACES:
             raise UnsupportedOperation(f"{buffer.name} lies in {buffer.space}", why=f"a core has {', '.join(SPACES)}")
-        used[buffer.space] += _size(buffer, variables) * copies.get(buffer.name, 1)
+        place = buffer.space, place_of(buffer)
+        taken[place] = max(taken.get(place, 0), _size(buffer, variables) * copies.get(buffer.name, 1))
+    used = {space: sum(size for (of, _), size in taken.items() if of == space) for space in SPACES}
     for space, size_bytes in used.items():
         if size_bytes > figures.size(space):
             raise BufferOverflow(
@@ -188,8 +201,3 @@ def allocated(
 def _size(buffer: Buffer, variables: Mapping[Variable, int]) -> int:
     elements: IntegerExpression = buffer.elements
     return evaluated(elements, variables) * element_bytes(buffer.dtype)
-
-
-def _scratch(buffer: Buffer, variables: Mapping[Variable, int]) -> Array:
-    """Every bit is 1, which is NaN: what is read must have been written."""
-    return np.full(_size(buffer, variables), 255, np.uint8)

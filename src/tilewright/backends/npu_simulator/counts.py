@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
-from tilewright.arrays import Count, either, minimum
+from tilewright.arrays import Count, either, maximum, minimum
 from tilewright.backends.npu_simulator.figures import FRACTAL, L0A, L0B, L0C, L1, LANES, MEMORY, UB
 from tilewright.backends.npu_simulator.shape import ChainShape, Stage, converted, in_place
 from tilewright.backends.npu_simulator.tiles import Extents, Order, Tiles, blocks_of, filled
@@ -198,13 +198,12 @@ class Work:
         """(elements, bytes of an element, copies) of every buffer in a space."""
         e, t = self.extents, self.tiles
         first, second = self.shape.first.product is not None, len(self.shape.stages) == 2
-        passing = t.outer if t.order in (Order.TILE, Order.VECTORS) else t.middle
+        passing = t.outer if t.order is Order.TILE else t.middle
         ending = t.outer if t.order is Order.STREAM else t.middle
         if space == UB:
             yield from self._vector_buffers()
         elif space == L0C:
-            yield from [(t.rows * t.columns, LONG, passing)] if first else []
-            yield from [(t.rows * t.second, LONG, ending)] if second else []
+            yield from self._sums(passing, ending) if first else ()
         elif first:
             yield from self._operands(space)
             if second and space == L1:
@@ -212,17 +211,28 @@ class Work:
                 yield t.rows * depth, SHORT, copies
 
     def _operands(self, space: str) -> Iterator[tuple[Count, int, Count]]:
-        """Slices of operands, in L1, L0A or L0B."""
+        """Slices of operands, in L1, L0A or L0B: those of both products take turns in the same places."""
         e, t, second = self.extents, self.tiles, len(self.shape.stages) == 2
+        left, right, steps = t.rows * t.depth, t.columns * t.depth, t.second_depth
         if space == L1:
             kept = t.keeps_left > 0 if t.order is not Order.TILE else False
             yield t.rows * either(kept, filled(e.depth), t.depth), SHORT, either(kept, t.outer, t.slices)
         if space == L0A:
-            yield t.rows * t.depth, SHORT, t.slices
-            yield from [(t.rows * t.second_depth, SHORT, t.slices)] if second else []
+            yield maximum(left, t.rows * steps) if second else left, SHORT, t.slices
         if space in (L1, L0B):
-            yield t.columns * t.depth, SHORT, t.slices
-            yield from [(t.second * t.second_depth, SHORT, t.slices)] if second else []
+            yield maximum(right, t.second * steps) if second else right, SHORT, t.slices
+
+    def _sums(self, passing: Count, ending: Count) -> Iterator[tuple[Count, int, Count]]:
+        """Sums in L0C: those of the second product lie where the first one's did if they follow them, else beside."""
+        t = self.tiles
+        first, second = t.rows * t.columns, t.rows * t.second
+        if len(self.shape.stages) == 1:
+            yield first, LONG, passing
+        elif t.order is Order.RESIDENT:
+            yield maximum(first, second), LONG, t.middle
+        else:
+            yield first, LONG, passing
+            yield second, LONG, ending
 
     def _vector_buffers(self) -> Iterator[tuple[Count, int, Count]]:
         """The unified buffer of every stage."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from tilewright.backends.npu_simulator.figures import FRACTAL, L0A, L0B, L0C, L1, LANES, OPERAND, SUMS, UB
+from tilewright.backends.npu_simulator.figures import FRACTAL, L0A, L0B, L0C, L1, LANES, OPERAND, SPACES, SUMS, UB
 from tilewright.backends.npu_simulator.shape import ChainShape, Product, Stage, converted, in_place, shape_of
 from tilewright.backends.npu_simulator.tiles import Order, Tiles, filled, schedule_of
 from tilewright.block.integers import IntegerExpression, ceil_divide, round_up, unequal
@@ -344,8 +344,16 @@ class _Lowering:
         """A buffer in a space; asking again gives the same."""
         of = space if operator is None else f"{space} {operator.name}"
         name = BufferName(tensor, Content.STAGED if operator is None else Content.PACKED, of)
-        self.buffers.setdefault(name, Buffer(name, elements, dtype, space=space))
+        self.buffers.setdefault(name, Buffer(name, elements, dtype, space=space, reuse_group=self._turn(tensor, operator, space)))
         return name
+
+    def _turn(self, tensor: str, operator: Operator | None, space: str) -> int | None:
+        """The number of buffers that take turns in a place: slices of both products, and sums that follow each other."""
+        if len(self.shape.stages) == 1 or operator is None:
+            return None
+        is_right = any(product.operator is operator and product.right.tensor == tensor for product in self.shape.products)
+        follows = {L0A: True, L0B: True, L0C: self.tiles.order is Order.RESIDENT, L1: is_right}[space]
+        return SPACES.index(space) if follows else None
 
 
 def _in(loop: For | None, body: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tilewright.backends.npu_simulator.figures import Pipe
 from tilewright.block.memory import BufferName
 
+Place: TypeAlias = BufferName | int
+"""A buffer, or the number of those that take turns in its place."""
 MOST_GAPS = 64
 """Gaps of a pipe that are remembered, the latest ones."""
 
@@ -56,11 +59,11 @@ class _Lane:
 class Timeline:
     """The instructions of one core."""
 
-    def __init__(self, copies: Mapping[BufferName, int]) -> None:
+    def __init__(self, copies: Mapping[Place, int]) -> None:
         """`copies` says how often each buffer exists."""
         self._copies = copies
         self._lanes = {pipe: _Lane() for pipe in Pipe}
-        self._versions: dict[BufferName, deque[_Version]] = {}
+        self._versions: dict[Place, deque[_Version]] = {}
 
     @property
     def cycles(self) -> float:
@@ -72,7 +75,7 @@ class Timeline:
         """Cycles that every pipe works."""
         return {pipe: lane.busy for pipe, lane in self._lanes.items()}
 
-    def run(self, pipe: Pipe, cycles: float, reads: Iterable[BufferName], write: BufferName, *, adds: bool = False) -> None:
+    def run(self, pipe: Pipe, cycles: float, reads: Iterable[Place], write: Place, *, adds: bool = False) -> None:
         """One instruction; with `adds` it goes on with what it writes. Buffers that have no copies are memory, always ready."""
         sources = [self._versions[name][-1] for name in reads if name in self._versions]
         is_kept = adds or write in set(reads)
@@ -87,7 +90,7 @@ class Timeline:
             target.ready = end
             target.is_read = target.is_read and not is_kept
 
-    def _target(self, name: BufferName, *, is_new: bool) -> _Version | None:
+    def _target(self, name: Place, *, is_new: bool) -> _Version | None:
         """The version that is written: a new one where the last one was read, in the place of one that is read no more."""
         copies = self._copies.get(name)
         if copies is None:
