@@ -254,6 +254,16 @@ class Kernel:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
         return self._executable.memory_stats()
 
+    def report(self) -> Any:
+        """What a simulated device counted in the last call: bytes by way, buffers, instructions, predicted cycles and seconds.
+
+        Raises `TilewrightError` before the first call, and for kernels that no simulator runs.
+        """
+        counted = getattr(self._executable, "report", None)
+        if counted is None:
+            raise TilewrightError("nothing counts what this kernel does", where=self._name, why="no simulator runs it")
+        return counted()
+
 
 def _encoded(graph: Graph) -> bytes | Graph:
     """What a kernel computes, for whoever asks for its plan.

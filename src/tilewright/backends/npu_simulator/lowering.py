@@ -49,9 +49,15 @@ def tiles_of(plan: Plan) -> Tiles:
 
 
 def binding_of(product: Product, tiles: Tiles) -> LeafBinding:
-    """The leaf of a product."""
+    """The leaf of a product, in a plan: roles of axes and tiles."""
+    roles = (("row", product.roles.row), ("column", product.roles.column), ("depth", product.roles.depth))
+    return LeafBinding(MAD, tuple((role, axis) for role, axis in roles if axis is not None), numbers=tiles.numbers())
+
+
+def mad_binding(product: Product, tiles: Tiles) -> LeafBinding:
+    """The same in a block program, with the tile of the cube."""
     tile = MatrixTile(MICRO_KERNEL, product.roles, LANES, LANES, LANES, (OPERAND, OPERAND, SUMS), SUMS)
-    return LeafBinding(MAD, numbers=tiles.numbers(), tile=tile)
+    return replace(binding_of(product, tiles), tile=tile)
 
 
 def vector_binding(tiles: Tiles) -> LeafBinding:
@@ -228,7 +234,7 @@ class _Lowering:
         summed = {axis for axis in (roles.row, roles.column, roles.depth) if axis is not None}
         box = tuple((axis, _whole(block) if axis in summed else block) for axis, block in scope.box(operator.axes))
         start = scope.ranges[roles.depth or ""].start
-        binding = binding_of(product, self.tiles)
+        binding = mad_binding(product, self.tiles)
         write = View(target, 0, (), SUMS, lies)
         return MatrixTiles(binding, operator, box, (reads[0], reads[1]), write, unequal(start, 0))
 

@@ -192,11 +192,14 @@ def made_plan(chain: Chain, machine: Machine, tiles: Tiles, others: Sequence[Can
 
 
 def price_of(work: Work, figures: Figures) -> Price:
-    """The predicted seconds of the whole device: pipes overlap, and what they do not hide is a term of its own."""
+    """The predicted seconds of the whole device: pipes overlap, and what they do not hide is a term of its own.
+
+    What overlaps names the last operator: terms of other chains do not overlap with it.
+    """
     found = predicted(work, figures)
-    rounds, hz = int(found.blocks_of_core), figures.frequency_hz
-    terms = [PriceTerm(kind, float(found.busy[pipe]) * rounds / hz, level=level) for pipe, (kind, level) in KINDS.items()]
-    terms.append(PriceTerm(TermKind.TRAFFIC, found.compulsory_s, level="L2"))
+    rounds, hz, last = int(found.blocks_of_core), figures.frequency_hz, work.chain.operators[-1].name
+    terms = [PriceTerm(kind, float(found.busy[pipe]) * rounds / hz, last, level) for pipe, (kind, level) in KINDS.items()]
+    terms.append(PriceTerm(TermKind.TRAFFIC, found.compulsory_s, last, "L2"))
     hidden = max(term.seconds for term in terms)
     waits = float(found.seconds) - found.launch_s - hidden
     return Price((*terms, PriceTerm(TermKind.BLOCKS, max(waits, 0.0)), PriceTerm(TermKind.REGION, found.launch_s)))

@@ -1,0 +1,99 @@
+"""`tw.jit(f, target="ascend910")`: results and reports of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.backends.npu_simulator.program import Program
+from tilewright.errors import TilewrightError
+from tilewright.plan.reasons import Unplannable
+
+RANDOM = np.random.default_rng(0)
+
+
+def half(*shape: int) -> np.ndarray:
+    return (RANDOM.standard_normal(shape) * 0.3).astype(np.float16)
+
+
+def gemm_chain(a, b, d):
+    return (a @ b) @ d
+
+
+def attention(a, b, d):
+    return tw.softmax(a @ b, axis=-1) @ d
+
+
+def causal(a, b, d):
+    rows, columns = tw.arange(a.shape[0])[:, None], tw.arange(b.shape[1])
+    return tw.softmax(tw.where(columns <= rows, a @ b, np.float16(-1e4)), axis=-1) @ d
+
+
+def mlp(x, first, bias, second, other):
+    return tw.gelu(x @ first + bias) @ second + other
+
+
+CASES: tuple[tuple[Callable[..., object], tuple[np.ndarray, ...], int], ...] = (
+    (gemm_chain, (half(65, 40), half(40, 90), half(90, 48)), 1),
+    (attention, (half(2, 33, 16), half(2, 16, 50), half(2, 50, 24)), 1),
+    (causal, (half(40, 16), half(16, 50), half(50, 24)), 1),
+    (mlp, (half(50, 64), half(64, 96), half(96), half(96, 32), half(32)), 1),
+    (lambda x: tw.softmax(x * 2, axis=-1), (half(40, 70),), 1),
+    (lambda x, y: (x @ y).T, (half(20, 30), half(30, 40)), 1),
+)
+
+
+@pytest.mark.parametrize(("function", "arguments", "launches"), CASES)
+def test_results_are_those_of_the_interpreter(
+    function: Callable[..., object], arguments: tuple[np.ndarray, ...], launches: int
+) -> None:
+    jitted = tw.jit(function, target="ascend910")
+    found, wanted = np.asarray(jitted(*arguments)), np.asarray(jitted(*arguments, interpret=True)).astype(np.float64)
+    assert np.linalg.norm(found.astype(np.float64) - wanted) < 1e-3 * np.linalg.norm(wanted)
+    assert found.dtype == np.float16
+    report = jitted.kernels[0].report()
+    assert len(report.launches) == launches
+    assert sum(one.way("UB>memory") for one in report.launches) == found.nbytes
+    assert str(report).count("us predicted") == launches
+
+
+def test_a_chain_that_is_cut_passes_through_memory() -> None:
+    arguments = (half(64, 32), half(32, 64), half(64, 32))
+    jitted = tw.jit(gemm_chain, target="ascend910", fuse=False)
+    jitted(*arguments)
+    report = jitted.kernels[0].report()
+    assert [one.way("UB>memory") for one in report.launches] == [64 * 64 * 2, 64 * 32 * 2]
+    assert report.predicted_seconds > 2 * 5e-6
+
+
+def test_artifacts_are_data() -> None:
+    lowered = tw.jit(gemm_chain, target="ascend910").lower(
+        *(tw.spec(shape, "float16") for shape in ((64, 32), (32, 64), (64, 32)))
+    )
+    text = lowered.source
+    assert "transfer" in text
+    assert Program.of(text).text() == text
+    kernel = lowered.compile()
+    with pytest.raises(TilewrightError, match="nothing was counted yet"):
+        kernel.report()
+
+
+def test_every_time_in_an_explanation_is_predicted() -> None:
+    lowered = tw.jit(gemm_chain, target="ascend910").lower(
+        *(tw.spec(shape, "float16") for shape in ((64, 32), (32, 64), (64, 32)))
+    )
+    text = lowered.explain()
+    assert "npu_mad" in text
+    assert text.count("us predicted") > 3
+
+
+def test_what_cannot_run_is_one_clear_error() -> None:
+    floats = np.ones((8, 8), np.float32)
+    with pytest.raises(Unplannable, match="multiplies float32") as caught:
+        tw.jit(lambda x, y: x @ y, target="ascend910")(floats, floats)
+    assert "astype('float16')" in caught.value.hint
+    with pytest.raises(TilewrightError, match="nothing counts what this kernel does"):
+        tw.jit(lambda x: x * 2).lower(tw.spec((3,))).compile().report()
