@@ -45,6 +45,7 @@ from tilewright.graph.rewrites.integer_products import IntegerProducts, WholeSum
 from tilewright.graph.rewrites.masks import HoistMasks, PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.redundancy import CanonicalBodies, CommonSubexpressions, DeadCode
+from tilewright.graph.rewrites.short_operands import ShortOperands
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import check_sizes, verify, verify_stage
@@ -209,7 +210,8 @@ def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple
 def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> tuple[Rewrite, ...]:
     """`REWRITES` that leave operands to the planner which products of a machine take as they are, as its backend wants them.
 
-    With `precision` "bf16" operands are rounded before `ElementTypes` asks for their types. Raises `UnsupportedOperation` where
+    With `precision` "bf16" operands are rounded before `ElementTypes` asks for their types. Of backends that functions give bytes
+    to, products read bytes before constants are folded, which would widen them. Raises `UnsupportedOperation` where
     the backend does not have the precision.
     """
     backend = for_machine(machine)
@@ -221,6 +223,8 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
             continue
         if isinstance(step, MarkExact):
             step = replace(step, everywhere=precision is Precision.STRICT)
+        if isinstance(step, FoldConstants) and "int8" in backend.element_types:
+            steps.append(ShortOperands())
         if isinstance(step, ElementTypes):
             steps += [ShortProducts()] if precision is Precision.BF16 else []
             step = replace(step, products=products, stores_halves=backend.stores_halves)

@@ -106,7 +106,10 @@ def test_a_product_of_two_types_is_one_of_float32(device: Device) -> None:
 def test_bytes_are_summed_in_int32(device: Device) -> None:
     random = np.random.default_rng(3)
     a, b = (random.integers(-128, 128, shape).astype(np.int8) for shape in ((9, 300), (300, 7)))
-    wide = lower(lambda a, b: a.astype(np.int32) @ b.astype(np.int32), a, b).compile(runner="interpreter")(a, b)
+    lowered = lower(lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32), a, np.ascontiguousarray(b.T))
+    (product,) = lowered.plan.chain.operators
+    assert [lowered.plan.chain.tensor(access.tensor).dtype for access in product.accesses()] == ["int8", "int8", "int32"]
+    wide = lowered.compile(runner="interpreter")(a, np.ascontiguousarray(b.T))
     assert wide.dtype == np.int32
     np.testing.assert_array_equal(wide, a.astype(np.int32) @ b.astype(np.int32))
     short = lower(lambda a, b: a @ b, a, b).compile(runner="interpreter")(a, b)

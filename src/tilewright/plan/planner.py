@@ -35,7 +35,7 @@ from tilewright.plan.model.needed_work import key_blocks
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
 from tilewright.plan.model.price_check import attainable_seconds, check_capacity, check_price
 from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, price_blocking, price_split, separate_price
-from tilewright.plan.reasons import TakenOver, Unplannable
+from tilewright.plan.reasons import EveryOperatorAlone, TakenOver, Unplannable
 from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.required_regions import forget_regions
 from tilewright.plan.schedule import Schedule
@@ -130,8 +130,9 @@ class Searched:
 
 
 def _beside(plan: Plan, unfused: Price) -> Plan:
-    """A plan with the price of its operators alone."""
-    return replace(plan, unfused_price=unfused, rejected=(*lost_fusion(plan.chain, plan.price, unfused), *plan.rejected))
+    """A plan with the price of its operators alone, in the place of what its planner says of that."""
+    others = (lost for lost in plan.rejected if not isinstance(lost.alternative, EveryOperatorAlone))
+    return replace(plan, unfused_price=unfused, rejected=(*lost_fusion(plan.chain, plan.price, unfused), *others))
 
 
 def plan_chain(
