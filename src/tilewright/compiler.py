@@ -174,16 +174,25 @@ def plan(
         expanded = rewrite(chosen.graph, PLANNING_FORMS, marks=False)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
-        kernels = registry.by_name()
-        products_s = seconds_at_peak(rest, machine)
-        divided = partition_with(rest, known, lambda plans: told(guessed(plans, products_s, kernels)), chosen.apart)
-        model_plan = with_inlined_kernels(chosen.reported(divided), kernels)
-        model_plan = tuned_plans.applied(model_plan)
-        for chain_plan in model_plan.plans:
-            check_exact(chain_plan, kernels, flushing=precision.flushes)
+        if known.options.planner is None:
+            model_plan = _with_kernels(rest, known, chosen, precision, told)
+        else:
+            model_plan = chosen.reported(partition_with(rest, known, told))
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
+
+
+def _with_kernels(graph: Graph, known: KnownDivisions, chosen: Chosen, precision: Precision, told: Told) -> ModelPlan:
+    """The plan of searched chains, with the choice of what is inlined, and plans that were tuned in the place of others."""
+    kernels = registry.by_name()
+    products_s = seconds_at_peak(graph, known.options.machine)
+    divided = partition_with(graph, known, lambda plans: told(guessed(plans, products_s, kernels)), chosen.apart)
+    model_plan = with_inlined_kernels(chosen.reported(divided), kernels)
+    model_plan = tuned_plans.applied(model_plan)
+    for chain_plan in model_plan.plans:
+        check_exact(chain_plan, kernels, flushing=precision.flushes)
+    return model_plan
 
 
 def _options(machine: Machine, fuse: bool | None, precision: Precision, answers: Answers | None = None) -> PlanningOptions:

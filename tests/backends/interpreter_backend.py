@@ -16,8 +16,9 @@ import numpy as np
 
 from tilewright.artifact import Artifact
 from tilewright.backends.backend import Backend
-from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.leaf_binding import LeafBinding, MatrixTile
 from tilewright.entry_point import Signature, Symbol, TensorSlot
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.data_format import decode, encode
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate
@@ -210,9 +211,12 @@ class Device(Interpreter):
 
 
 def _leaf(operator: Operator) -> LeafBinding:
-    """A leaf that no registry knows."""
+    """A leaf that no registry knows, and a micro kernel that none knows."""
     roles = (("row", operator.axes[0].name),) if operator.axes else ()
-    return LeafBinding("absent_dot" if operator.is_contraction() else "absent_map", roles, numbers=(("warps", 4),))
+    if not operator.is_contraction():
+        return LeafBinding("absent_map", roles, numbers=(("warps", 4),))
+    tile = MatrixTile("absent_16x16x16", contraction_roles(operator), 16, 16, 1, ("float16", "float16", "float32"), "float32")
+    return LeafBinding("absent_dot", roles, numbers=(("warps", 4),), tile=tile)
 
 
 def _ends(chain: Chain) -> tuple[str, ...]:

@@ -117,6 +117,16 @@ def test_bytes_are_summed_in_int32(device: Device) -> None:
     np.testing.assert_array_equal(short, a @ b)
 
 
+def test_an_image_of_bytes_is_padded_as_bytes(device: Device) -> None:
+    random = np.random.default_rng(4)
+    x, w = (random.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 3, 6, 6), (4, 3, 3, 3)))
+    lowered = lower(lambda x, w: tw.conv2d(x.astype(np.int32), w.astype(np.int32), padding=1), x, w)
+    (product,) = lowered.plan.chain.operators
+    assert [lowered.plan.chain.tensor(access.tensor).dtype for access in product.accesses()] == ["int8", "int8", "int32"]
+    expected = tw.conv2d(x.astype(np.float64), w.astype(np.float64), padding=1)
+    np.testing.assert_array_equal(lowered.compile(runner="interpreter")(x, w), expected)
+
+
 def test_attention_is_one_chain_though_a_product_with_its_rows_alone_is_none(device: Device) -> None:
     plan = lower(attention, *arrays((33, 16), (20, 16), (20, 24))).plan
     assert sum(operator.is_contraction() for operator in plan.chain.operators) == 2
@@ -183,7 +193,7 @@ def test_every_time_of_a_device_is_predicted(device: Device, function: Callable[
     assert len(times) > 5
     assert [time for time in times if not time.split(" ", 2)[2].startswith("predicted")] == []
     assert "thread" not in text
-    assert "absent_dot" in text
+    assert "absent_dot by absent_16x16x16" in text
     assert "mma.sync float16" in text
 
 
@@ -199,6 +209,13 @@ def test_a_call_says_what_is_missing_and_what_runs_here(device: Device) -> None:
         tw.jit(lambda a, b: a @ b, target=MACHINE)(*given)
     assert caught.value.why == "it lacks an absent device"
     assert "compile(runner='interpreter')" in caught.value.hint
+
+
+def test_a_kernel_that_counts_nothing_has_no_report(device: Device) -> None:
+    given = arrays((8, 16), (16, 8))
+    kernel = lower(lambda a, b: a @ b, *given).compile(runner="interpreter")
+    with pytest.raises(TilewrightError, match="nothing counts what this kernel does"):
+        kernel.report()
 
 
 def test_unknown_runners_are_refused(device: Device) -> None:

@@ -251,13 +251,13 @@ class Kernel:
         return self._explained(full=full)
 
     def memory_stats(self) -> MemoryStats:
-        """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
+        """Bytes of scratch, workspace and packed constants so far."""
         return self._executable.memory_stats()
 
     def report(self) -> Any:
-        """What a simulated device counted in the last call: bytes by way, buffers, instructions, predicted cycles and seconds.
+        """What a simulated device counted.
 
-        Raises `TilewrightError` before the first call, and for kernels that no simulator runs.
+        Of the last call: bytes by way, buffers, instructions, predicted cycles and seconds. Raises `TilewrightError` before the first call, and for kernels that no simulator runs.
         """
         counted = getattr(self._executable, "report", None)
         if counted is None:
