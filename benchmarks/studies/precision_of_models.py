@@ -20,7 +20,7 @@ import onnxruntime
 import tilewright.onnx as ort
 from benchmarks.onnx_models import cases
 from benchmarks.onnx_models.exporting import export
-from tilewright.precision import Precision
+from tilewright.backends.c_cpu import BACKEND
 
 MODELS = "resnet50,densenet_121,unet,detector,regnet,shufflenet"
 """With convolutions of 3 x 3 neighbours."""
@@ -39,7 +39,7 @@ def line(name: str, *, small: bool = False) -> str:
         path = Path(directory, "model.onnx")
         export(case, path, exporter="old")
         feeds, exact = case.feeds(), case.in_float64()
-        sessions = {str(precision): ort.InferenceSession(path, precision=precision) for precision in Precision}
+        sessions = {str(precision): ort.InferenceSession(path, precision=precision) for precision in BACKEND.precisions}
         errors = {name: error(session.run(None, feeds), exact) for name, session in sessions.items()}
         peer = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         errors["onnxruntime"] = error([np.asarray(one) for one in peer.run(None, feeds)], exact)

@@ -47,7 +47,7 @@ def _introduction() -> Iterator[str]:
 
 def _functions() -> Iterator[str]:
     yield "## Functions\n"
-    yield "Functions of `tilewright` that trace. On NumPy arrays they compute at once. Traced values also take Python's"
+    yield "Functions that trace. On NumPy arrays they compute at once. Traced values also take Python's"
     yield "operators, NumPy's names of these functions, and the methods and attributes of the array API."
     other_names = ", ".join(f"`{numpy_name}` is `{name}`" for numpy_name, name in sorted(ALIASES.items()) if name in tw.__all__)
     yield f"NumPy's other names: {other_names}.\n"

@@ -257,7 +257,8 @@ class Kernel:
     def report(self) -> Any:
         """What a simulated device counted.
 
-        Of the last call: bytes by way, buffers, instructions, predicted cycles and seconds. Raises `TilewrightError` before the first call, and for kernels that no simulator runs.
+        Of the last call: bytes by way, buffers, instructions, predicted cycles and seconds. Raises `TilewrightError` before the
+        first call, and for kernels that no simulator runs.
         """
         counted = getattr(self._executable, "report", None)
         if counted is None:
