@@ -43,6 +43,12 @@ CASES: tuple[tuple[Callable[..., object], tuple[np.ndarray, ...], int], ...] = (
     (mlp, (half(50, 64), half(64, 96), half(96), half(96, 32), half(32)), 1),
     (lambda x: tw.softmax(x * 2, axis=-1), (half(40, 70),), 1),
     (lambda x, y: (x @ y).T, (half(20, 30), half(30, 40)), 1),
+    (lambda x, y: (x @ y).transpose(1, 2, 0), (half(3, 20, 30), half(3, 30, 40)), 1),
+    (lambda x, y: x.reshape(50, 4, 16).transpose(1, 0, 2) @ y, (half(50, 64), half(4, 16, 8)), 1),
+    (lambda x, y: x @ y + (x @ y).T, (half(20, 30), half(30, 20)), 2),
+    (lambda x, y: x @ y, (half(40, 80)[::2, ::2], half(40, 50)[:, ::-1]), 1),
+    (lambda x, y: x @ y, (half(40), half(40)), 1),
+    (lambda x: (x * 2).sum(), (half(5, 70),), 1),
 )
 
 
@@ -56,7 +62,7 @@ def test_results_are_those_of_the_interpreter(
     assert found.dtype == np.float16
     report = jitted.kernels[0].report()
     assert len(report.launches) == launches
-    assert sum(one.way("UB>memory") for one in report.launches) == found.nbytes
+    assert sum(one.way("UB>memory") for one in report.launches) == launches * found.nbytes
     assert str(report).count("us predicted") == launches
 
 
@@ -95,5 +101,8 @@ def test_what_cannot_run_is_one_clear_error() -> None:
     with pytest.raises(Unplannable, match="multiplies float32") as caught:
         tw.jit(lambda x, y: x @ y, target="ascend910")(floats, floats)
     assert "astype('float16')" in caught.value.hint
+    with pytest.raises(Unplannable, match="no kernel") as caught:
+        tw.jit(lambda x, y: x @ y, target="ascend910")(half(0, 8), half(8, 8))
+    assert "m is empty" in caught.value.why
     with pytest.raises(TilewrightError, match="nothing counts what this kernel does"):
         tw.jit(lambda x: x * 2).lower(tw.spec((3,))).compile().report()

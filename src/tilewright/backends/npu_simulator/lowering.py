@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
 
 from tilewright.backends.npu_simulator.figures import FRACTAL, L0A, L0B, L0C, L1, LANES, OPERAND, SPACES, SUMS, UB
 from tilewright.backends.npu_simulator.shape import ChainShape, Product, Stage, converted, in_place, shape_of
@@ -261,35 +260,26 @@ class _Lowering:
     def _vectors(self, stage: Stage, scope: Scope) -> tuple[Statement, ...]:
         """The vector operators on a block, with the operands that they load."""
         nodes: list[Statement] = []
-        loaded: dict[Access, Stored] = {}
+        loaded: dict[Access, View] = {}
         for operator in (converted(stage),) if stage.converts else stage.vectors:
-            reads = []
             for access in operator.reads:
                 if access.tensor in self.chain.inputs and access not in loaded:
                     nodes.append(self._loaded(stage, access, scope, loaded))
-                stored = loaded[access] if access in loaded else self._held(stage, access, scope, SUMS)
-                reads.append(strided(access, stored, scope.ranges))
-            is_last = operator.write.tensor == stage.last.write.tensor
-            dtype = stage.result_type if is_last else SUMS
-            write = strided(operator.write, self._held(stage, operator.write, scope, dtype), scope.ranges)
-            nodes.append(Leaf(vector_binding(self.tiles), operator, scope.box(operator.axes), tuple(reads), write))
+            reads = tuple(loaded.get(access) or self._held(stage, access, scope, SUMS) for access in operator.reads)
+            dtype = stage.result_type if operator.write.tensor == stage.last.write.tensor else SUMS
+            write = self._held(stage, operator.write, scope, dtype)
+            nodes.append(Leaf(vector_binding(self.tiles), operator, scope.box(operator.axes), reads, write))
         return tuple(nodes)
 
-    def _loaded(self, stage: Stage, access: Access, scope: Scope, loaded: dict[Access, Stored]) -> Transfer:
+    def _loaded(self, stage: Stage, access: Access, scope: Scope, loaded: dict[Access, View]) -> Transfer:
         """Memory to the unified buffer: the box of an operand, row by row."""
         source = strided(access, self.arguments[access.tensor], scope.ranges)
-        of = f"{UB} operand {len(loaded)} of {stage.last.name}"
-        stored = self._rows(stage, access, BufferName(access.tensor, Content.STAGED, of), scope, source.dtype)
-        loaded[access] = stored
-        row, column = _matrix_axes(stage, access)
-        rows, columns = scope.ranges[row], scope.ranges[column]
-        target = strided(access, stored, scope.ranges)
-        return Transfer(
-            source, replace(target, strides=()), (), row, rows.size, column, columns.size, 0, 0, target.stride(row) or 1
-        )
+        name = BufferName(access.tensor, Content.STAGED, f"{UB} operand {len(loaded)} of {stage.last.name}")
+        loaded[access] = self._box(stage, access, name, scope, source.dtype)
+        return _rows(stage, access, scope, source, loaded[access])
 
-    def _held(self, stage: Stage, access: Access, scope: Scope, dtype: str) -> Stored:
-        """Where a tensor of a stage lies in the unified buffer."""
+    def _held(self, stage: Stage, access: Access, scope: Scope, dtype: str) -> View:
+        """Where the current block of a tensor of a stage lies in the unified buffer."""
         chain, product = self.chain, stage.product
         maker = chain.maker(access.tensor)
         name = access.tensor
@@ -298,53 +288,37 @@ class _Lowering:
                 maker, name = chain.maker(source), source
         of = UB if dtype == SUMS else f"{UB} {dtype}"
         is_sums = product is not None and maker is product.operator and dtype == SUMS
-        return self._rows(stage, access, BufferName(name, Content.STAGED, of), scope, dtype, exists=is_sums)
+        return self._box(stage, access, BufferName(name, Content.STAGED, of), scope, dtype, exists=is_sums)
 
     def _is_wide(self, stage: Stage, operator: Operator) -> bool:
         """Whether a vector operator of a stage leaves float32."""
         return operator in stage.vectors and (operator is not stage.last or stage.result_type == SUMS)
 
-    def _rows(self, stage: Stage, access: Access, name: BufferName, scope: Scope, dtype: str, *, exists: bool = False) -> Stored:
-        """A box in rows of whole blocks of 16; rows or columns alone lie side by side."""
-        axes = {axis for axis in (stage.row, stage.column) if axis is not None and axis in access.axes()}
-        is_matrix = len(axes) == 2 and stage.row is not None
-        width = int(filled(_largest(scope.ranges[stage.column or ""]))) if is_matrix else 1
-        steps = {stage.row: width if is_matrix else 1, stage.column: 1}
-        points = _largest(scope.ranges[stage.row or ""]) * width if is_matrix else prod(_largest(scope.ranges[a]) for a in axes)
+    def _box(self, stage: Stage, access: Access, name: BufferName, scope: Scope, dtype: str, *, exists: bool = False) -> View:
+        """The current block in rows of whole blocks of 16; rows or columns alone lie side by side."""
+        row, column = matrix_axes(stage, access)
+        is_matrix = bool(row and column)
+        width = int(filled(_largest(scope.ranges[column]))) if is_matrix else _largest(scope.ranges[column])
+        steps = ((row, width if is_matrix else 1), (column, 1))
         if not exists:
-            self.buffers.setdefault(name, Buffer(name, points, dtype, space=UB))
-        axis_of = [next(iter(index.axes()), "") for index in access.indices]
-        strides = tuple(steps.get(axis, 0) if axis in axes else 0 for axis in axis_of)
-        origins = tuple(scope.ranges[axis].start if axis else 0 for axis in axis_of)
-        return Stored(name, strides, origins, dtype=dtype)
+            self.buffers.setdefault(name, Buffer(name, _largest(scope.ranges[row]) * width, dtype, space=UB))
+        return View(name, 0, tuple((axis, step) for axis, step in steps if axis), dtype)
 
     def _to_operand(self, scope: Scope, held: Scope) -> Transfer:
         """The unified buffer to L1: the first stage's result, as left operand of the second product, in the box of `held`."""
         first, product = self.shape.first, self.shape.last.product
         assert product is not None
-        access = first.last.write
-        rows, columns, all_columns = (
-            scope.ranges[first.row or ""],
-            scope.ranges[first.column or ""],
-            held.ranges[first.column or ""],
-        )
-        source = strided(access, self._held(first, access, scope, OPERAND), scope.ranges)
-        name = self._scratch(access.tensor, product.operator, L1, _blocks(rows) * _blocks(all_columns) * FRACTAL, OPERAND)
-        target = View(name, (columns.start - all_columns.start) * LANES, (), OPERAND)
-        return _packed(source, target, first.column or "", columns, first.row or "", rows, _blocks(all_columns))
+        access, row, column = first.last.write, first.row or "", first.column or ""
+        rows, columns, whole = scope.ranges[row], scope.ranges[column], held.ranges[column]
+        name = self._scratch(access.tensor, product.operator, L1, _blocks(rows) * _blocks(whole) * FRACTAL, OPERAND)
+        target = View(name, (columns.start - whole.start) * LANES, (), OPERAND)
+        return _packed(self._held(first, access, scope, OPERAND), target, column, columns, row, rows, _blocks(whole))
 
     def _store(self, stage: Stage, scope: Scope) -> Transfer:
         """The unified buffer to memory."""
         access = stage.last.write
-        source = strided(access, self._held(stage, access, scope, stage.result_type), scope.ranges)
         target = strided(access, self.arguments[access.tensor], scope.ranges)
-        row, column = _matrix_axes(stage, access)
-        if access.innermost() == row:
-            row, column = column, row
-        rows, columns = scope.ranges[row], scope.ranges[column]
-        return Transfer(
-            source, replace(target, strides=()), (), row, rows.size, column, columns.size, 0, 0, target.stride(row) or 1
-        )
+        return _rows(stage, access, scope, self._held(stage, access, scope, stage.result_type), target)
 
     def _scratch(self, tensor: str, operator: Operator | None, space: str, elements: int, dtype: str) -> BufferName:
         """A buffer in a space; asking again gives the same."""
@@ -383,8 +357,20 @@ def _packed(source: View, target: View, depth_axis: str, depth: Range, axis: str
     )
 
 
-def _matrix_axes(stage: Stage, access: Access) -> tuple[str, str]:
+def _rows(stage: Stage, access: Access, scope: Scope, source: View, target: View) -> Transfer:
+    """Plain rows of the box of an access: along the axis whose elements lie side by side in the target, else one by one."""
+    row, column = matrix_axes(stage, access)
+    if target.stride(column) != 1 and target.stride(row) == 1:
+        row, column = column, row
+    rows, columns, place = scope.ranges[row].size, scope.ranges[column].size, replace(target, strides=())
+    if target.stride(column) not in (0, 1):
+        outer = ((row, rows, target.stride(row)), (column, columns, target.stride(column)))
+        return Transfer(source, place, outer, None, 1, None, 1, 0, 0, 1)
+    return Transfer(source, place, (), row, rows, column, columns, 0, 0, target.stride(row) or 1)
+
+
+def matrix_axes(stage: Stage, access: Access) -> tuple[str, str]:
     """(row, column) of the box of an access; "" for what it does not depend on."""
     axes = access.axes()
     row, column = (axis if axis is not None and axis in axes else "" for axis in (stage.row, stage.column))
-    return (row, column) if column else ("", row)
+    return row, column

@@ -122,7 +122,7 @@ def every_tile(chain: Chain, shape: ChainShape, order: Order) -> Tiles:
     e = Extents.of(chain, shape)
     whole = order is Order.VECTORS and shape.first.has_rows
     sides = {
-        "rows": _clipped(SIDES, e.rows),
+        "rows": [int(filled(e.rows))] if shape.first.reduces_rows else _clipped(SIDES, e.rows),
         "columns": [int(filled(e.columns))] if whole else _clipped(SIDES, e.columns),
         "depth": _clipped(DEPTHS, e.depth),
         "second": [int(filled(e.second))] if shape.last.has_rows else _clipped(SIDES, e.second),

@@ -59,6 +59,11 @@ class Stage:
         return any(operator.reduction is not None for operator in self.vectors)
 
     @property
+    def reduces_rows(self) -> bool:
+        """Whether an operator combines rows, so that a block has all of them."""
+        return any(axis.name == self.row for operator in self.vectors for axis in operator.reduction_axes())
+
+    @property
     def last(self) -> Operator:
         """The operator that makes the stage's result."""
         if self.vectors:
@@ -152,15 +157,15 @@ def _of_products(chain: Chain, groups: Sequence[Sequence[Operator]]) -> ChainSha
 
 
 def _vectors_alone(chain: Chain) -> ChainShape:
-    """Rows along one axis and columns along another: the axis that is reduced, or else the innermost one of the output."""
+    """Rows along one axis, columns along another: those that are reduced, or else the largest and the innermost of the output."""
     if any(operator.is_contraction() for operator in chain.operators):
         raise refused(chain, f"{chain.operators[0].name} comes before a product, whose operands are loaded into L1")
-    reduced = {axis.name for operator in chain.operators for axis in operator.reduction_axes()}
-    if len(reduced) > 1:
-        raise refused(chain, f"it reduces along {', '.join(sorted(reduced))}, and the vector unit along one axis")
-    column = next(iter(reduced), chain.operators[-1].write.innermost())
+    reduced = list(dict.fromkeys(axis.name for operator in chain.operators for axis in operator.reduction_axes()))
+    if len(reduced) > 2:
+        raise refused(chain, f"it reduces along {', '.join(reduced)}, and a block of the vector unit has rows and columns alone")
+    column = reduced[-1] if reduced else chain.operators[-1].write.innermost()
     names = [name for name in chain.extents if name != column]
-    row = max(names, key=lambda name: _size(chain, name), default=None)
+    row = reduced[0] if len(reduced) == 2 else max(names, key=lambda name: _size(chain, name), default=None)
     outer = tuple(name for name in names if name != row)
     stage = Stage(None, chain.operators, row, column, chain.tensor(chain.output).dtype)
     shape = ChainShape(outer, (stage,))
@@ -172,16 +177,22 @@ def _size(chain: Chain, axis: str) -> int:
     extent = chain.extents[axis]
     if not isinstance(extent, int):
         raise refused(chain, f"{axis} is known at run time alone, and buffers are laid out for known extents")
+    if extent < 1:
+        raise refused(chain, f"{axis} is empty, and an instruction has at least one element")
     return extent
 
 
 def _check_operator(chain: Chain, operator: Operator) -> None:
-    """Known extents, affine accesses of one axis per dimension, floating-point numbers."""
+    """Known extents, affine accesses, floating-point numbers; what the chain makes is read as it is written."""
     for axis in operator.axes:
         _size(chain, axis.name)
     for access in operator.accesses():
-        if not access.is_affine() or not all(index.is_axis() or not index.terms for index in access.indices):
+        if not access.is_affine():
             raise refused(chain, f"{operator.name} addresses {access.tensor} by computed positions, and a DMA moves boxes")
+    for access in operator.reads:
+        maker = chain.producer(access.tensor)
+        if maker is not None and access.indices != maker.write.indices:
+            raise refused(chain, f"{operator.name} reads {access.tensor} in another order than {maker.name} writes it")
     if scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}):
         raise refused(chain, f"{operator.name} is computed in {operator.accumulator}, and sums are float32")
     if (written := chain.tensor(operator.write.tensor).dtype) not in FLOATS:
@@ -196,7 +207,7 @@ def _check_stage(chain: Chain, shape: ChainShape, stage: Stage) -> None:
     for operator in stage.vectors:
         if not operator.axis_names <= kept:
             raise refused(chain, f"{operator.name} has axes that the blocks of its stage do not have")
-        if any(axis.name != stage.column for axis in operator.reduction_axes()):
+        if any(axis.name != stage.column for axis in operator.reduction_axes()) and stage.product is not None:
             raise refused(chain, f"{operator.name} reduces along another axis than the columns of its blocks")
         for access in operator.reads:
             if access.tensor not in made and access.tensor not in chain.inputs:
