@@ -38,7 +38,7 @@ from tilewright.graph.rewrites.exactness.mark_exact import (
 from tilewright.graph.rewrites.fusion.fuse_maps import FinishWeightedSums, FuseMaps, InlineConditions, StartWeightedSums
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FoldScales, FuseRowReductions
 from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, SingleColumns, SplitAxes
-from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, with_merged_arguments
+from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps, FoldWrites
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import IntegersInOrder, with_orders
 from tilewright.graph.rewrites.integer_products import IntegerProducts, WholeSums
@@ -209,9 +209,9 @@ def _options(machine: Machine, fuse: bool | None, precision: Precision, answers:
 
 def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple[MergedArgument, ...]]:
     """The graph with dimensions of arguments as one where no operator tells them apart and the backend takes them so."""
-    if not for_machine(machine).takes_merged_arguments:
+    merged, joined = for_machine(machine).with_merged_arguments(graph)
+    if merged is graph:
         return graph, ()
-    merged, joined = with_merged_arguments(graph)
     verify_stage(merged)
     return merged, tuple(MergedArgument(graph.tensor(name), dims) for name, dims in joined.items())
 

@@ -146,10 +146,16 @@ def _convolutions(draw: Callable[..., int]) -> Iterator[Program]:
         lambda x, w, v: convolved(np.maximum(convolved(x, w, stride, padding), 0), v, 1, 0),
         (image, filters, (second, first, 1, 1)),
     )
+    yield Program(
+        "windows behind",
+        lambda x, w, v: tw.conv2d(tw.relu(tw.conv2d(x, w)), v, padding=padding),
+        lambda x, w, v: convolved(np.maximum(convolved(x, w, 1, 0), 0), v, 1, padding),
+        (image, (first, channels, 1, 1), (second, first, side, side)),
+    )
 
 
 KINDS = ("gemm", "gemm bias relu", "softmax", "bfloat16", "tf32", "int8", "gemm chain", "attention", "causal", "mlp gelu")
-KINDS += ("causal gqa", "conv", "conv chain")
+KINDS += ("causal gqa", "conv", "conv chain", "windows behind")
 
 
 def programs(seed: int) -> dict[str, Program]:

@@ -5,7 +5,7 @@ An artifact is data: it may be kept on disk, and loaded by a process that has ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -96,6 +96,14 @@ class Backend(Protocol[P]):
     def rewrites(self, steps: tuple[Rewrite, ...], precision: Precision) -> tuple[Rewrite, ...]:
         """The rewrites for this device, given those of all: they may be more, fewer, and others."""
         return steps
+
+    def with_merged_arguments(self, graph: Graph) -> tuple[Graph, Mapping[str, tuple[int, ...]]]:
+        """The rewritten graph with neighbouring dimensions of arguments as one, and by name the dimensions that are one with the
+        next: callers see the others. Elements of such arguments lie in a row.
+        """
+        from tilewright.graph.rewrites.index_changes.flatten_tensors import with_merged_arguments  # calls need none
+
+        return with_merged_arguments(graph) if self.takes_merged_arguments else (graph, {})
 
     def algorithms(self, graph: Graph) -> Graph | None:
         """The rewritten graph with an algorithm of this device for every operator; inputs and outputs keep their shapes.

@@ -6,7 +6,7 @@ launches is imported where it is used: neither Triton nor PyTorch comes with Til
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tilewright.artifact import Artifact
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tilewright.backends.triton_gpu.launch import Loaded
     from tilewright.backends.triton_gpu.program import Program
     from tilewright.graph.rewrites import Rewrite
+    from tilewright.graph.types import Graph
     from tilewright.plan.chain_planner import ChainPlanner
     from tilewright.plan.types import ModelPlan
 
@@ -53,6 +54,14 @@ class TritonForGpus(Backend["Program"]):
         from tilewright.graph.rewrites.redundancy import DeadCode
 
         return (*steps, MixedProducts(), DeadCode())
+
+    def with_merged_arguments(self, graph: Graph) -> tuple[Graph, Mapping[str, tuple[int, ...]]]:
+        """The pixels of an image as one axis: rows of products of windows."""
+        from tilewright.graph.rewrites.index_changes.flatten_tensors import with_merged_arguments
+        from tilewright.graph.rewrites.index_changes.pixels import with_joined_pixels
+
+        joined, dimensions = with_joined_pixels(graph)
+        return (joined, dimensions) if joined is not graph else with_merged_arguments(graph)
 
     def chain_planner(self, precision: Precision) -> ChainPlanner:
         """One kernel of each chain, its tiles chosen by price."""

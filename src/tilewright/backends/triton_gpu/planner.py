@@ -10,6 +10,7 @@ divides a graph into chains (`plan/whole_model`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -156,7 +157,7 @@ def _operator_plan(chain: Chain, roles: Roles, operator: Operator, best: Chosen)
     element_type = scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors})
     if product is not None:
         sums = "int32" if product.dtype in ("int8", "uint8") else ""
-        useful = _useful(best, product.product)
+        useful = _useful(best, product.product, chain.operator(operator.name))
         tf32 = (("tf32", 1.0),) if product.dtype == "tf32" else ()
         return OperatorPlan(operator.name, LeafBinding("gpu_dot", _axes_of(product.product), (), (*numbers, *tf32), sums), useful)
     kind = "gpu_map" if operator.is_map() else "gpu_rows"
@@ -168,10 +169,11 @@ def _axes_of(product: Product) -> tuple[tuple[str, str], ...]:
     return (("row", product.row), ("column", product.column), ("depth", product.depth))
 
 
-def _useful(best: Chosen, product: Product) -> float:
-    """The share of the flops of whole tiles that are of elements of the operator, each once."""
+def _useful(best: Chosen, product: Product, operator: Operator) -> float:
+    """The share of the flops of whole tiles that are of points of the operator, each once: what is made again is not useful."""
+    extents = (axis.extent for axis in operator.axes)
+    needed = 2 * prod(float(extent) for extent in extents if isinstance(extent, int))
     work = best.kernel.work
-    needed = 2 * np.prod([float(work.extents[axis.name]) for axis in product.operator.axes])
     return float(needed / work.flops(product, best.tiles, work.trips(best.tiles)))
 
 

@@ -61,7 +61,8 @@ def signature_of(model_plan: ModelPlan) -> Signature:
     graph = model_plan.graph
     read = {tensor for plan in model_plan.plans for tensor in plan.chain.inputs}
     inputs = (*graph.inputs, *(name for name, _ in graph.constants if name in read))
-    return Signature((), _slots(map(graph.tensor, inputs)), _slots(map(graph.tensor, graph.outputs)))
+    declared = {**graph.by_name, **{one.declared.name: one.declared for one in model_plan.merged}}
+    return Signature((), _slots(map(declared.__getitem__, inputs)), _slots(map(declared.__getitem__, graph.outputs)))
 
 
 def stored_tensors(model_plan: ModelPlan) -> dict[str, Stored]:
