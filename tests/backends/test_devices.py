@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.backends.interpreter_backend import ALGORITHM, Device, missing_machine
+from tests.backends.interpreter_backend import ALGORITHM, Device, FarTensor, missing_machine
 from tilewright.api.kernel import Lowered
 from tilewright.backends import registry
 from tilewright.errors import DTypeError, InternalError, PlanningError, TilewrightError, UnsupportedOperation
@@ -209,6 +209,38 @@ def test_a_call_says_what_is_missing_and_what_runs_here(device: Device) -> None:
         tw.jit(lambda a, b: a @ b, target=MACHINE)(*given)
     assert caught.value.why == "it lacks an absent device"
     assert "compile(runner='interpreter')" in caught.value.hint
+
+
+def test_tensors_of_the_device_are_neither_read_nor_copied() -> None:
+    x, w = arrays((8, 16), (16, 4))
+    with registered(Device(is_there=True)):
+        function = tw.jit(lambda x, w: {"product": x @ w}, target=MACHINE)
+        found = function(FarTensor(x), FarTensor(w))["product"]
+        assert isinstance(found, FarTensor)
+        np.testing.assert_allclose(found.there.astype(float), in_double(np.matmul, x, w), atol=2e-3)
+        out = {"product": FarTensor(np.zeros((8, 4), np.float16))}
+        assert function(FarTensor(x), w, out=out) is out
+        np.testing.assert_array_equal(out["product"].there, found.there)
+        assert len(function.kernels) == 1
+        np.testing.assert_array_equal(function(x, w)["product"], found.there)
+        (kernel,) = function.kernels
+        assert isinstance(kernel(FarTensor(x), FarTensor(w))["product"], FarTensor)
+        with pytest.raises(UnsupportedOperation, match="cannot be read through DLPack"):
+            function(FarTensor(x), FarTensor(w), interpret=True)
+    with pytest.raises(UnsupportedOperation, match="cannot be read through DLPack"):
+        tw.jit(lambda x: x + 1)(FarTensor(x.astype(np.float32)))
+
+
+def test_torch_tensors_of_a_device_have_shapes_and_types() -> None:
+    torch = pytest.importorskip("torch")
+    with registered(Device()):
+        there = [torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((8, 16), (16, 4))]
+        (operator,) = lower(lambda x, w: x @ w, *there).plan.chain.operators
+    assert operator.is_contraction()
+    with pytest.raises(UnsupportedOperation, match="a tensor on device meta cannot be passed to a kernel"):
+        tw.jit(lambda x: x + 1)(there[0].float())
+    with pytest.raises(DTypeError, match="cannot be passed to a kernel"):
+        lower(lambda x: x, torch.empty(3, dtype=torch.complex32, device="meta"))
 
 
 def test_a_kernel_that_counts_nothing_has_no_report(device: Device) -> None:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from tilewright.progress import preparing
 from tilewright.records import record
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like
+
+if TYPE_CHECKING:
+    from tilewright.backends.registry import AnyBackend
 
 KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
 MOST_KERNELS = 256
@@ -259,9 +262,11 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
         call = self._binder.flatten(args, options)
         if Traced in map(type, call.leaves):
             return self._function(*args, **options)
-        inputs = call.arrays()
         if interpret:
-            return self._interpret(call, inputs, out)
+            return self._interpret(call, call.arrays(), out)
+        if self._backend.takes_tensors:
+            return self._kernel(call, call.outlines()).run(call.given(), call.first_array(), out)
+        inputs = call.arrays()
         return self._kernel(call, inputs).run(inputs, call.first_array(), out)
 
     def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> Kernel | FixedResult:
@@ -318,12 +323,17 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
                 return self._lowered(traced).compile()
             return FixedResult(Called(traced.graph.name, self._binder, traced.call, traced.result))
 
-    @functools.cached_property
+    @property
     def _element_types(self) -> tuple[str, ...]:
         """What kernels compute in and return."""
+        return self._backend.element_types
+
+    @functools.cached_property
+    def _backend(self) -> AnyBackend:
+        """What makes kernels."""
         from tilewright.backends.registry import for_machine
 
-        return for_machine(self._told.named_machine() or Machine.detect()).element_types
+        return for_machine(self._told.named_machine() or Machine.detect())
 
     def _interpret(self, call: FlatCall, arrays: tuple[Array, ...], out: Any) -> Any:
         from tilewright.graph.interpreter import evaluate

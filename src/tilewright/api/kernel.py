@@ -24,7 +24,7 @@ from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.records import record
-from tilewright.runtime.arrays import as_array, like, views
+from tilewright.runtime.arrays import as_array, is_on_device, like, views
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
@@ -200,7 +200,8 @@ class Kernel:
                 why="containers and static values are part of the signature",
                 hint="call the jitted function itself, which compiles what it needs",
             )
-        return self.run(call.arrays(), call.first_array(), out)
+        inputs = call.given() if getattr(self._executable, "takes_tensors", False) else call.arrays()
+        return self.run(inputs, call.first_array(), out)
 
     def run(self, inputs: tuple[Array, ...], first: object, out: Any) -> Any:
         """The result for arrays in the order of the graph's inputs: in the kind of `first` (None: NumPy), or in `out`."""
@@ -283,9 +284,11 @@ def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
     """The arrays of `out`, which must be nested like the result, with memory of its own for every element.
 
     Raises `ShapeError` if it is nested otherwise, and `TilewrightError` for shared memory. Strides that interleave
-    dimensions count as shared.
+    dimensions count as shared. Tensors of a device stay as they are, and nothing is known of their memory.
     """
-    arrays = [as_array(leaf) for leaf in _aligned(result, out, "out")]
+    arrays = [leaf if is_on_device(leaf) else as_array(leaf) for leaf in _aligned(result, out, "out")]
+    if any(map(is_on_device, arrays)):
+        return arrays
     for number, array in enumerate(arrays):
         if _overlaps_itself(array) or any(np.shares_memory(array, earlier) for earlier in arrays[:number]):
             hint = "pass arrays that do not overlap"

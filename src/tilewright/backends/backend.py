@@ -76,6 +76,9 @@ class Backend(Protocol[P]):
     """What functions may compute in and return."""
     takes_merged_arguments: bool = False
     """Whether neighbouring dimensions of an argument may be walked as one where no operator tells them apart."""
+    takes_tensors: bool = False
+    """Whether what it loads takes tensors in memory of a device as they are, and makes results there for them. It then says so by
+    an attribute of this name, too."""
     pads_rows: bool = True
     """Whether rows of tensors between chains are padded, so that they spread over the sets of the nearest cache."""
     stores_halves: bool = False

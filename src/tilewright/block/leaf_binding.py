@@ -71,6 +71,15 @@ class LeafBinding:
     element_type: str = ""
     tile: MatrixTile | None = None
 
+    @property
+    def title(self) -> str:
+        """The leaf, and the micro kernel of its tiles, for people.
+
+        >>> LeafBinding("some_leaf").title
+        'some_leaf'
+        """
+        return self.leaf if self.tile is None else f"{self.leaf} by {self.tile.micro_kernel}"
+
     def with_axes(self, names: Mapping[str, str]) -> LeafBinding:
         """The same in other names of axes."""
         windows = (replace(window, output=names[window.output], tap=names[window.tap]) for window in self.windows)

@@ -34,8 +34,7 @@ def _row(plan: Plan, part: OperatorPlan) -> list[str]:
     if part.leaf is None:
         return [name, "", "", ""]
     roles = _listed(f"{role} {axis}" for role, axis in part.leaf.axes)
-    leaf = f"{part.leaf.leaf} by {part.micro_kernel}" if part.micro_kernel is not None else part.leaf.leaf
-    return [name, leaf, roles, _listed(f"{number} {value:g}" for number, value in part.leaf.numbers)]
+    return [name, part.leaf.title, roles, _listed(f"{number} {value:g}" for number, value in part.leaf.numbers)]
 
 
 def _listed(texts: Iterable[str]) -> str:

@@ -45,6 +45,36 @@ def as_array(x: object) -> Array:
     )
 
 
+HOST_DEVICES = (1, 3, 11)
+"""Of DLPack: memory that the CPU reads (kDLCPU, kDLCUDAHost, kDLROCMHost)."""
+
+
+def is_on_device(x: object) -> bool:
+    """Whether x is a tensor in memory of a device that is no CPU.
+
+    >>> is_on_device(np.zeros(2)), is_on_device(1.0)
+    (False, False)
+    """
+    if isinstance(x, np.ndarray):
+        return False
+    if is_torch_tensor(x):
+        return bool(x.device.type != "cpu")  # type: ignore[attr-defined]
+    tell = getattr(x, "__dlpack_device__", None)
+    return tell is not None and tell()[0] not in HOST_DEVICES
+
+
+def outline(x: Any) -> Array:
+    """An array of the shape and the element type of a tensor of a device, without its elements.
+
+    Raises `DTypeError` for element types that NumPy and ml_dtypes have not.
+    """
+    name = str(x.dtype).rpartition(".")[2]
+    try:
+        return np.broadcast_to(np.zeros((), dtype_named(name)), tuple(x.shape))
+    except TypeError as problem:
+        raise DTypeError(f"a tensor of {x.dtype} cannot be passed to a kernel", why="NumPy has no such type") from problem
+
+
 def views(values: tuple[Any, ...]) -> tuple[Array, ...] | None:
     """What `as_array` gives for NumPy arrays and torch tensors, in a hurry; None where anything needs more care.
 
@@ -66,11 +96,13 @@ def views(values: tuple[Any, ...]) -> tuple[Array, ...] | None:
 def like(first: object, array: Array) -> object:
     """`array` in the kind of `first`: a torch tensor, another library's array by DLPack, else NumPy; memory is shared.
 
+    What a device makes in memory of its own stays what it is.
+
     >>> import numpy as np
     >>> type(like(memoryview(b"x"), np.zeros(2))).__name__
     'ndarray'
     """
-    if isinstance(first, np.ndarray):
+    if isinstance(first, np.ndarray) or not isinstance(array, np.ndarray):
         return array
     if is_torch_tensor(first):
         return _to_torch(array)

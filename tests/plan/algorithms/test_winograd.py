@@ -19,6 +19,7 @@ from tests.support.algorithms import computed_by, forced
 from tests.support.onnx_models import info, model
 from tests.support.recipes import made_of
 from tilewright import compiler
+from tilewright.backends.c_cpu import BACKEND
 from tilewright.errors import NotFiniteError
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
@@ -187,11 +188,11 @@ def is_winograd(graph: Graph, precision: Precision) -> bool:
 
 
 def test_it_is_chosen_by_whoever_allows_it() -> None:
-    assert [precision for precision in Precision if not is_winograd(layer(), precision)] == [Precision.STRICT]
+    assert [precision for precision in BACKEND.precisions if not is_winograd(layer(), precision)] == [Precision.STRICT]
 
 
 def test_tiles_of_four_are_asked_for() -> None:
-    applied = {precision: set(names(layer(), precision)) & set(NAMES) for precision in Precision}
+    applied = {precision: set(names(layer(), precision)) & set(NAMES) for precision in BACKEND.precisions}
     small = {NAMES[0], NAMES[1]}
     assert applied == {Precision.STRICT: set(), Precision.FLOAT32: small, Precision.FAST: set(NAMES), Precision.BF16: small}
 

@@ -19,7 +19,7 @@ from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Graph
 from tilewright.records import record
-from tilewright.runtime.arrays import as_array, is_torch_tensor
+from tilewright.runtime.arrays import as_array, is_on_device, is_torch_tensor, outline
 
 STATIC_TYPES = (bool, str, Enum, type, type(None), np.dtype)
 """Arguments of these types are static without being named so; results may hold them beside arrays."""
@@ -45,6 +45,15 @@ class FlatCall(NamedTuple):
         """The leaves as NumPy arrays that share memory with them; numbers become 0-d float32 arrays."""
         return tuple([leaf if type(leaf) is np.ndarray else self._array(i, leaf) for i, leaf in enumerate(self.leaves)])
 
+    def given(self) -> tuple[Any, ...]:
+        """The same for kernels that take tensors of a device, which stay as they are."""
+        pairs = enumerate(self.leaves)
+        return tuple([leaf if is_on_device(leaf) else self._array(number, leaf) for number, leaf in pairs])
+
+    def outlines(self) -> tuple[Array, ...]:
+        """The shapes and element types of the leaves, as arrays: those of tensors of a device have no elements."""
+        return tuple([self._outline(number, leaf) for number, leaf in enumerate(self.leaves)])
+
     def first_array(self) -> Any:
         """The first argument that is an array; results are given back in its kind. None if there is none."""
         return next((leaf for leaf in self.leaves if not _is_number(leaf)), None)
@@ -53,7 +62,7 @@ class FlatCall(NamedTuple):
         """What each leaf is to the tracer; leaves may be specs themselves."""
         pairs = enumerate(zip(self.leaves, self.names, strict=True))
         return tuple(
-            replace(leaf, name=name) if isinstance(leaf, TensorSpec) else spec_of(self._array(number, leaf), name)
+            replace(leaf, name=name) if isinstance(leaf, TensorSpec) else spec_of(self._outline(number, leaf), name)
             for number, (leaf, name) in pairs
         )
 
@@ -70,6 +79,9 @@ class FlatCall(NamedTuple):
 
     def _arguments(self) -> Iterator[tuple[str, Structure]]:
         return zip(self.form.titles, self.structure.children, strict=True)
+
+    def _outline(self, number: int, leaf: Any) -> Array:
+        return outline(leaf) if is_on_device(leaf) else self._array(number, leaf)
 
     def _array(self, number: int, leaf: Any) -> Array:
         if _is_number(leaf):
