@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,31 @@ def test_terms_of_the_price_are_printed_and_can_be_switched_off(capsys: pytest.C
     assert main(["explain", "G10", "--without", "tile ends", "--without", "block runs", *TARGET]) == 0
     assert "blocks and tile ends" not in capsys.readouterr().out
     assert main(["explain", "G10", "--without", "luck", *TARGET]) == 2
+
+
+@pytest.mark.parametrize(
+    ("chain", "target"), [("G2", "a100"), ("G10_softmax", "h100"), ("C3_relu", "a100"), ("G10", "ascend910")]
+)
+def test_chains_of_a_paper_on_devices_are_of_16_bits_and_predicted(
+    chain: str, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", chain, "--target", target]) == 0
+    text = capsys.readouterr().out
+    times = re.findall(r"\d (?:s|ms|us|ns)\b.*?(?= |$)[^\d]{0,11}", text, re.MULTILINE)
+    assert len(times) > 10
+    assert [time for time in times if " predicted" not in time] == []
+    assert "thread" not in text
+    assert f" on {target}: " in text
+
+
+def test_what_is_of_caches_is_refused_for_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in (["--without", "packing"], ["--slicing"]):
+        assert main(["explain", "G2", *option, "--target", "a100"]) == 2
+        assert "are of caches and vectors, and a100 has none" in capsys.readouterr().err
+
+
+def test_the_text_of_a_device_is_there_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "G2", "--source", "--target", "a100"]) == 0
+    assert "tl.dot" in capsys.readouterr().out
+    assert main(["explain", "G2", "--precision", "tf32", *TARGET]) == 1
+    assert "precision='tf32' is not available for cascadelake-6240" in capsys.readouterr().err

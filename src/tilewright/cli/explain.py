@@ -72,7 +72,7 @@ def explain(
         session = ort.InferenceSession(subject, target=target, prepare=False, precision=precision, fuse=fuse)
         click.echo(session.explain(full=full, **model_shapes(session.get_inputs(), shapes)))
         return
-    function, operands = user_code.subject_of(subject, arguments)
+    function, operands = user_code.subject_of(subject, arguments, _element_type(target))
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
@@ -86,6 +86,16 @@ def explain(
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(compiler.generate(model_plan).source.rstrip("\n") if source else report.explain(model_plan, full=full))
+
+
+def _element_type(target: str | None) -> str:
+    """Of the chains of the papers: 16 bits on devices that store them, as there."""
+    if target is None:
+        return "float32"
+    from tilewright.backends.registry import for_machine
+    from tilewright.machine import Machine
+
+    return "float16" if for_machine(Machine.named(target)).stores_halves else "float32"
 
 
 def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:

@@ -32,26 +32,26 @@ BETWEEN = {shape.name: "softmax" for shape in TABLE_IV} | {shape.name: "relu" fo
 """What may stand between the operators of a chain: G2_softmax, C3_relu."""
 
 
-def subject_of(name: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
-    """A function, and what it is called with."""
+def subject_of(name: str, arguments: tuple[Spec, ...], dtype: str = "float32") -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+    """A function, and what it is called with; the chains of the papers are of elements of type `dtype`."""
     first, _, between = name.partition("_")
     chain = first.upper()
     if chain not in BETWEEN or between not in ("", BETWEEN[chain]):
         return _function(name, arguments)
     if arguments:
         raise click.UsageError(f"{name} has the shapes of a paper: --arg is for functions of a file or a module")
-    return _chain_of_a_paper(chain, bool(between))
+    return _chain_of_a_paper(chain, bool(between), dtype)
 
 
-def _chain_of_a_paper(name: str, with_function: bool) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+def _chain_of_a_paper(name: str, with_function: bool, dtype: str) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
     """Filters are constants, as in a model: which algorithms apply, and what they do ahead of a call, depends on it."""
     from tilewright.tune import chain_functions
 
     if BETWEEN[name] == "softmax":
         function = chain_functions.attention if with_function else chain_functions.gemm_chain
-        return function, tuple((operand, "float32") for operand in chain_shape(name).operands)
+        return function, tuple((operand, dtype) for operand in chain_shape(name).operands)
     shape = conv_chain_shape(name)
-    return chain_functions.conv_chain(shape, with_relu=with_function), (((1, *shape.image), "float32"),)
+    return chain_functions.conv_chain(shape, with_relu=with_function, dtype=dtype), (((1, *shape.image), dtype),)
 
 
 def _function(subject: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:

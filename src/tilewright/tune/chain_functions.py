@@ -23,16 +23,14 @@ def attention(q: Any, k: Any, v: Any) -> Any:
     return tw.einsum("bml,bln->bmn", tw.softmax(scores, axis=-1), v)
 
 
-def conv_chain(shape: ConvChainShape, *, with_relu: bool) -> Callable[[Any], Any]:
-    """Two convolutions of an image (1, channels, height, width), with or without relu in between.
+def conv_chain(shape: ConvChainShape, *, with_relu: bool, dtype: str = "float32") -> Callable[[Any], Any]:
+    """Two convolutions of an image (1, channels, height, width), with or without relu in between; filters are of type `dtype`.
 
     Filters are random, and constants: the function closes over them, as the weights of a model stand in its file. Plans and
     times do not depend on their values.
     """
     generator = np.random.default_rng(0)
-    first, second = (
-        generator.normal(scale=prod(filters[1:]) ** -0.5, size=filters).astype(np.float32) for filters in shape.filters
-    )
+    first, second = (generator.normal(scale=prod(filters[1:]) ** -0.5, size=filters).astype(dtype) for filters in shape.filters)
 
     def conv_chain(image: Any) -> Any:
         middle = tw.conv2d(image, first, stride=shape.strides[0], padding=shape.paddings[0])

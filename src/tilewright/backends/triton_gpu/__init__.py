@@ -35,6 +35,7 @@ class TritonForGpus(Backend["Program"]):
     name = "triton_gpu"
     suffix = "py"
     element_types = ("float32", *HALVES, "int8", "int32")
+    takes_tensors = True
     pads_rows = False
     stores_halves = True
     precisions = (Precision.FLOAT32, Precision.TF32, Precision.STRICT, Precision.FAST)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 from time import perf_counter
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from tilewright.backends.triton_gpu import interpreter
 from tilewright.dtypes import dtype_named
 from tilewright.entry_point import Signature, TensorSlot
 from tilewright.errors import TilewrightError, ToolchainError, needs_packages
-from tilewright.runtime.arrays import as_array, is_torch_tensor
+from tilewright.runtime.arrays import as_array, is_on_device, is_torch_tensor
 from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.pool import MemoryStats
 
@@ -42,6 +42,8 @@ _numbers = count()
 @dataclass(eq=False)
 class Loaded:
     """A module, and how its kernels are launched. Calls are safe from several threads at once, but in the interpreter."""
+
+    takes_tensors: ClassVar[bool] = True
 
     artifact: Artifact
     device: str
@@ -67,8 +69,11 @@ class Loaded:
         launches: Sequence[Launch] = self.namespace["LAUNCHES"]
         return launches
 
-    def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
-        """Uninitialised arrays."""
+    def new_outputs(self, inputs: Sequence[object]) -> list[Any]:
+        """Uninitialised arrays, or tensors of the device for a call that is given such."""
+        if self.device == CUDA and any(map(is_on_device, inputs)):
+            slots = self.signature.outputs
+            return [self.torch.empty(slot.shape, dtype=self._dtype(slot.dtype), device=self.device) for slot in slots]
         return [np.empty(slot.shape, dtype_named(slot.dtype)) for slot in self.signature.outputs]
 
     def run(self, inputs: Sequence[object], outputs: Sequence[Any]) -> None:
