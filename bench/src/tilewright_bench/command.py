@@ -28,6 +28,7 @@ from tilewright_bench.cases.int8_shapes import CASE_NAMES, QUICK_NAMES, TABLE_NA
 from tilewright_bench.environment import restart_if_unfair
 
 if TYPE_CHECKING:
+    from tilewright_bench.predicted_chains import PredictedChains
     from tilewright_bench.run import Settings
     from tilewright_bench.tables.report import Report
 
@@ -161,11 +162,13 @@ def bench() -> None:
 )
 @click.option("--softmax", "kind", flag_value="softmax", default="both", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
+@click.option("--target", callback=parameters.target, help="Predict for this machine by name instead; nothing is measured.")
 @_packings
 @_common("chains")
-def chains(json_file: str | None, **options: Any) -> None:
+def chains(json_file: str | None, target: str | None, **options: Any) -> None:
     """Batch GEMM chains of Chimera's Table IV, plain and with softmax: ms per call, share of the peak, ratio to the best peer."""
-    _publish("chains", measured_chains(**options), json_file)
+    report = predicted_chains(target, **options) if target is not None else measured_chains(**options)
+    _publish("chains", report, json_file)
 
 
 @bench.command()
@@ -282,6 +285,13 @@ def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **se
     return measured(CHAINS, chain_cases(cases or CHAIN_NAMES, kind, PACKINGS[packing]), _settings(**settings))
 
 
+def predicted_chains(target: str, cases: tuple[str, ...] | None, kind: str, **settings: Any) -> PredictedChains:
+    """Plan the same chains for a machine by name; `settings`, which are of measurements, decide nothing."""
+    from tilewright_bench.predicted_chains import predicted
+
+    return predicted(cases or CHAIN_NAMES, kind, target)
+
+
 def measured_gemms(cases: tuple[str, ...] | None, packing: str, **settings: Any) -> Report:
     """The same for single products."""
     restart_if_unfair(settings["threads"])
@@ -376,7 +386,7 @@ def _odd_seed(odd: bool, seed: int | None) -> int | None:
     return (random.randrange(1000) if seed is None else seed) if odd else None
 
 
-def _publish(name: str, report: Report, json_file: str | None) -> None:
+def _publish(name: str, report: Report | PredictedChains, json_file: str | None) -> None:
     if json_file != "-":
         click.echo(report.as_text())
     if json_file is not None:

@@ -205,6 +205,9 @@ def _packages(*, is_interpreted: bool) -> tuple[ModuleType, ModuleType]:
         import torch
         import triton
         import triton.language  # the functions of the language are made by this import
+
+        if is_interpreted:
+            import triton.experimental.gluon  # the interpreter's first call imports it, and it wants the switch
     check_version(triton.__version__)
     if is_interpreted != _is_interpreted():
         how, other = ("interpreted", "to compile") if is_interpreted else ("compiled", "to interpret")
