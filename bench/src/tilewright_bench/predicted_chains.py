@@ -82,8 +82,9 @@ def _predicted(shape: ChainShape, softmax: bool, machine: Machine, dtype: str) -
     function: Callable[..., Any] = chain_functions.attention if softmax else chain_functions.gemm_chain
     specs = [tw.spec(operand, dtype) for operand in shape.operands]
     chosen, apart = (tw.jit(function, target=machine, fuse=fuse).lower(*specs).model_plan for fuse in (None, False))
-    times = (_seconds(plan) for plan in (chosen, apart))
-    return PredictedChain(shape.name, softmax, len(chosen.plans), *times, _moved_bytes(chosen), _moved_bytes(apart))
+    return PredictedChain(
+        shape.name, softmax, len(chosen.plans), _seconds(chosen), _seconds(apart), _moved_bytes(chosen), _moved_bytes(apart)
+    )
 
 
 def _seconds(plan: ModelPlan) -> float:
