@@ -10,44 +10,35 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tests.support.operators import mapping
+from tests.support.triton_functions import routine
 from tilewright.artifact import Artifact
 from tilewright.backends.triton_gpu import BACKEND, launch
-from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.memory import BufferName, Range, View
 from tilewright.block.program import Region
-from tilewright.block.statements import Leaf
 from tilewright.entry_point import Signature
 from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
-from tilewright.graph.expressions.scalar import Load, apply
-from tilewright.graph.types import Tensor
 from tilewright.render.triton.module import Routine, module
 
 ARTIFACT = Artifact("LAUNCHES", "LAUNCHES = []\nBETWEEN = {}\n", (), "sm_80", frozenset(), Signature((), (), ()))
 
 
-def routine(extent: int, function: str = "negative") -> Routine:
+def mapped(extent: int, function: str = "negative") -> Routine:
     """A map of one axis."""
-    one = mapping("f", apply(function, Load(0)), ["x:m"], "y:m", {"m": extent})
-    span = Range(0, extent, extent, frozenset((extent,)))
-    views = [View(BufferName(name), 0, (("m", 1),)) for name in ("x", "y")]
-    leaf = Leaf(LeafBinding("gpu_map"), one, (("m", span),), (views[0],), views[1])
-    return Routine(Region("f", (leaf,)), (Tensor("x", (extent,)), Tensor("y", (extent,))))
+    return routine(function, points=extent)[0]
 
 
 def test_a_map_is_a_module() -> None:
-    text = module("f", [routine(20)], ()).text
-    assert "tl.load(p_x + m, mask=m_in, other=0.0)" in text
-    assert "LAUNCHES = [('k0_f', 1, ('x', 'y'), 4, 2)]" in text
+    text = module("f", [mapped(20)], ()).text
+    assert "tl.load(p_x0 + m, mask=m_in, other=0.0)" in text
+    assert "LAUNCHES = [('k0_f', 1, ('x0', 'y'), 4, 2)]" in text
     compile(text, "module", "exec")
 
 
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (lambda: routine(1 << 31), "32 bits"),
-        (lambda: routine(8, "atan"), "functions.py has no text"),
-        (lambda: replace(routine(8), region=Region("f", (), constants=(Region("c", ()),))), "one kernel"),
+        (lambda: mapped(1 << 31), "32 bits"),
+        (lambda: mapped(8, "atan"), "functions.py has no text"),
+        (lambda: replace(mapped(8), region=Region("f", (), constants=(Region("c", ()),))), "one kernel"),
     ],
 )
 def test_what_has_no_text_is_refused(made: Callable[[], Routine], why: str) -> None:

@@ -1,5 +1,9 @@
-"""Rewrites for tensor cores: an operand of 16 bits is multiplied as it is by what a chain makes in float32, and the product is
-stored in 16 bits by what computes it. A kernel rounds its own intermediate to 16 bits, once, where it multiplies it."""
+"""Rewrites for tensor cores: operands of 16 bits and bytes are multiplied as they are.
+
+What a chain makes in float32 is multiplied by an operand of 16 bits without a map that widens that, and the product is stored in
+16 bits by what computes it; a kernel rounds its own intermediate to 16 bits, once, where it multiplies it. Products of bytes that
+were widened to int32 are products of bytes, whose sums are int32 in any case.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,13 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
+WIDENED = frozenset((("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32")))
+"""What maps widen, and to what, that a product takes as it is."""
+
 
 class MixedProducts(Rewrite):
-    """Products read operands of 16 bits without the maps that widen them, where the other operand is an intermediate; they write
-    what a map behind them would narrow."""
+    """Products read operands of 16 bits without the maps that widen them, where the other operand is an intermediate, and bytes
+    where both are; products of the former write what a map behind them would narrow."""
 
     @property
     def licence(self) -> Licence:
@@ -31,9 +38,13 @@ class MixedProducts(Rewrite):
 
 
 def _with_short_operand(operator: Operator, made: Mapping[str, Operator], tensors: Mapping[str, Tensor]) -> Operator:
-    if not operator.is_product_sum() or not any(_is_intermediate(read, made, tensors) for read in operator.reads):
+    if not operator.is_product_sum():
         return operator
-    return operator.with_reads(lambda read: _before_widening(read, made, tensors))
+    short = operator.with_reads(lambda read: _before_widening(read, made, tensors))
+    types = {tensors[read.tensor].dtype for read in short.reads}
+    are_bytes = types == {"int8"} and operator.accumulator == "int32"
+    is_mixed = bool(types & HALVES) and any(_is_intermediate(read, made, tensors) for read in operator.reads)
+    return short if are_bytes or is_mixed else operator
 
 
 def _is_intermediate(read: Access, made: Mapping[str, Operator], tensors: Mapping[str, Tensor]) -> bool:
@@ -44,9 +55,10 @@ def _is_intermediate(read: Access, made: Mapping[str, Operator], tensors: Mappin
 
 def _before_widening(read: Access, made: Mapping[str, Operator], tensors: Mapping[str, Tensor]) -> Access:
     maker = made.get(read.tensor)
-    if maker is None or not _converts(maker) or tensors[maker.reads[0].tensor].dtype not in HALVES:
+    if maker is None or not _converts(maker):
         return read
-    return read.of(maker.reads[0].tensor)
+    types = tensors[maker.reads[0].tensor].dtype, tensors[read.tensor].dtype
+    return read.of(maker.reads[0].tensor) if types in WIDENED else read
 
 
 def _converts(operator: Operator) -> bool:

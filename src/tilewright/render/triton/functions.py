@@ -94,6 +94,16 @@ HELPERS: Mapping[str, str] = {
 }
 """Functions of float32 numbers whose text is a function of the module: parameters and body."""
 
+WHOLE_HELPERS: Mapping[str, str] = {
+    # Triton rounds quotients of integers towards zero, NumPy down.
+    "floor_divide": "(x, y):\n    q = x // y\n    return tl.where((q * y != x) & ((x < 0) != (y < 0)), q - 1, q)",
+    "mod": "(x, y):\n    r = x % y\n    return tl.where((r != 0) & ((r < 0) != (y < 0)), r + y, r)",
+    "fmod": "(x, y):\n    return x % y",
+    "square": HELPERS["square"],
+    "sign": "(x):\n    return tl.where(x > 0, 1, tl.where(x < 0, -1, 0))",
+}
+"""The same of integers."""
+
 REDUCED: Mapping[str, tuple[str, str]] = {
     "add": ("tl.sum({0}, {1})", "{0} + {1}"),
     "maximum": ("tl.max({0}, {1})", "tl.maximum({0}, {1})"),
@@ -102,11 +112,12 @@ REDUCED: Mapping[str, tuple[str, str]] = {
 """By function that combines states: what a tile becomes along a dimension, and what two values become."""
 
 
-def call_of(function: str) -> str:
-    """The name of the module's function of a scalar function."""
-    return f"tw_{function}"
+def call_of(function: str, *, is_whole: bool = False) -> str:
+    """The name of the module's function of a scalar function, of integers or of floats."""
+    return f"tw_whole_{function}" if is_whole else f"tw_{function}"
 
 
-def definition(function: str) -> str:
+def definition(function: str, *, is_whole: bool = False) -> str:
     """Its text."""
-    return f"@triton.jit\ndef {call_of(function)}{HELPERS[function]}"
+    table = WHOLE_HELPERS if is_whole else HELPERS
+    return f"@triton.jit\ndef {call_of(function, is_whole=is_whole)}{table[function]}"

@@ -21,6 +21,7 @@ from tilewright.render.triton.products import write_sum
 from tilewright.render.triton.refusals import refused
 from tilewright.render.triton.registers import Registers
 from tilewright.render.triton.rows import write_fill, write_rows
+from tilewright.render.triton.scalars import Helper
 from tilewright.render.triton.scopes import INDENT, Scopes
 from tilewright.render.triton.sizes import roles_of
 from tilewright.render.triton.values import Writer, write_map
@@ -31,7 +32,7 @@ class Kernel:
     """The text of a function, the scalar functions of the module that it calls, and how many programs a launch has."""
 
     text: str
-    helpers: frozenset[str]
+    helpers: frozenset[Helper]
     blocks: int
 
 

@@ -14,9 +14,10 @@ from tilewright.render.triton.sizes import axes_of
 from tilewright.render.triton.tiles import Dim, Tile, spread
 
 Box = tuple[tuple[str, Range], ...]
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 TYPES: Mapping[str, str] = {
     "bool": "tl.int1",
-    **{name: f"tl.{name}" for name in ("int8", "int16", "int32", "int64", "uint8", "float16", "bfloat16", "float32", "float64")},
+    **{name: f"tl.{name}" for name in (*INTEGERS, "float16", "bfloat16", "float32", "float64")},
 }
 
 

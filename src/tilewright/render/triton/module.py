@@ -18,6 +18,7 @@ from tilewright.records import record
 from tilewright.render.triton.functions import definition
 from tilewright.render.triton.kernel import render
 from tilewright.render.triton.refusals import refused
+from tilewright.render.triton.scalars import Helper
 from tilewright.render.triton.scopes import identifier
 
 WARPS, STAGES = 4, 2
@@ -57,7 +58,7 @@ class Module:
 
 def module(title: str, routines: Sequence[Routine], between: Iterable[Tensor]) -> Module:
     """The module of some regions. Raises `UnsupportedOperation` for what a kernel cannot say, with the place."""
-    helpers: set[str] = set()
+    helpers: set[Helper] = set()
     texts, launches = [], []
     for number, routine in enumerate(routines):
         name = f"k{number}_{identifier(routine.region.name)[:LONGEST_NAME]}"
@@ -70,7 +71,7 @@ def module(title: str, routines: Sequence[Routine], between: Iterable[Tensor]) -
     head = f'"""{title}"""\n\nimport triton\nimport triton.language as tl'
     tensors = {tensor.name: (tensor.shape, tensor.dtype) for tensor in between}
     data = f"LAUNCHES = {_literal([_row(launch) for launch in launches])}\n\nBETWEEN = {_literal(tensors)}"
-    parts = (head, *map(definition, sorted(helpers)), *texts, data)
+    parts = (head, *(definition(function, is_whole=is_whole) for function, is_whole in sorted(helpers)), *texts, data)
     return Module("\n\n\n".join(parts) + "\n", tuple(launches))
 
 

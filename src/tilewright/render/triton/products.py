@@ -27,6 +27,9 @@ def write_sum(writer: Writer, leaf: Leaf) -> None:
 
 def _write_product(writer: Writer, leaf: Leaf, roles: ProductRoles) -> None:
     element_type = product_type(leaf.reads[roles.left].dtype, leaf.reads[roles.right].dtype)
+    if (sum_type(leaf) == "int32") != (element_type in BYTES):
+        types = " and ".join(read.dtype for read in leaf.reads)
+        raise refused(f"the product {leaf.operator.name}", f"its dots take two operands of bytes of one type, not {types}")
     left = _operand(writer, leaf, roles.left, (roles.row, roles.depth), element_type)
     right = _operand(writer, leaf, roles.right, (roles.depth, roles.column), element_type)
     dims = (left.dims[0], right.dims[1])
@@ -37,9 +40,9 @@ def _write_product(writer: Writer, leaf: Leaf, roles: ProductRoles) -> None:
 
 
 def sum_type(leaf: Leaf) -> str:
-    """The type of sums: int32 of bytes, else that which the leaf computes in."""
+    """The type of sums: int32 of products of bytes, else that which the leaf computes in."""
     dtypes = {read.dtype for read in leaf.reads}
-    return "int32" if dtypes <= BYTES else computed_type(leaf)
+    return "int32" if dtypes <= BYTES and leaf.operator.is_product_sum() else computed_type(leaf)
 
 
 def _precision(leaf: Leaf, element_type: str) -> str:

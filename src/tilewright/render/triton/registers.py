@@ -62,10 +62,11 @@ class Registers:
 
     def _renamed(self, view: View, box: Box, held: Held) -> dict[str, str]:
         """By axis of what was written that of the reader along the same dimension."""
-        own = {stride: dim for dim, stride in held.strides}
+        own, places = {stride: dim for dim, stride in held.strides}, dict(held.strides)
         found: dict[str, str] = {}
         for dim in self.dims(view, box):
-            there = own.get(view.stride(dim.axis))
+            stride = view.stride(dim.axis)
+            there = dim if places.get(dim) == stride else own.get(stride)
             if there is None or there.size != dim.size:
                 raise refused(f"{view.buffer} along {dim.axis}", "its tile was written in blocks of another size")
             found[there.axis] = dim.axis

@@ -6,6 +6,9 @@ Online softmax: M. Milakov, N. Gimelshein, arXiv:1805.02867 (2018), algorithm 3;
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
+
+import numpy as np
 
 from tilewright.block.statements import Fill, Leaf, RunningStates
 from tilewright.graph.exactness import HALVES
@@ -19,7 +22,7 @@ from tilewright.render.triton.tiles import Dim, Tile, shape_text, spread
 from tilewright.render.triton.values import Writer, dims_of, operands, values_of
 
 NEUTRAL = {"add": 0.0, "maximum": float("-inf"), "minimum": float("inf")}
-"""By function that combines states: what changes nothing."""
+"""By function that combines states: what changes no float."""
 
 
 def write_rows(writer: Writer, leaf: Leaf) -> None:
@@ -38,6 +41,20 @@ def write_fill(writer: Writer, fill: Fill, order: Sequence[str]) -> None:
     dims = tuple(sorted(dims, key=lambda dim: order.index(dim.axis) if dim.axis in order else len(order)))
     text = f"tl.full({shape_text(dims)}, {number(fill.value, is_whole=not is_float(dtype))}, {type_text(dtype)})"
     writer.write(fill.target, fill.box, Tile(text, dims, dtype))
+
+
+def neutral_text(combine: str, dtype: str) -> str:
+    """What changes nothing, as text: of integers the ends of their range.
+
+    >>> neutral_text("maximum", "float32"), neutral_text("minimum", "int8")
+    ("float('-inf')", '127')
+    """
+    if combine not in NEUTRAL:
+        raise refused(f"a reduction by {combine}", f"it has {', '.join(NEUTRAL)}")
+    if is_float(dtype) or combine == "add":
+        return number(NEUTRAL[combine], is_whole=not is_float(dtype))
+    limits = np.iinfo(dtype)
+    return str(limits.min if combine == "maximum" else limits.max)
 
 
 def reduced_dims(leaf: Leaf, dims: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -75,18 +92,22 @@ class _Rows:
         self.along = reduced_dims(leaf, self.dims)
         self.kept = tuple(dim for dim in self.dims if dim not in self.along)
         self.values = values_of(writer, leaf, tiles, self.dims)
-        self.values.point = writer.assign("x", scalar_text(leaf.operator.body, self.values), self.dims).text
+        self.dtype = self.values.dtype
+        self.values.point = self._assigned("x", scalar_text(leaf.operator.body, self.values), self.dims).text
         self.states: dict[str, Tile] = {}
         self._points = Tile("")
         """What the last state has taken in, point by point."""
 
+    def _assigned(self, stem: str, text: str, dims: Sequence[Dim]) -> Tile:
+        return self.writer.assign(stem, text, dims, self.dtype)
+
     def whole(self) -> None:
         """Rows as a whole: states, then what is written."""
         for state in self.leaf.reduction.states:
-            gained, start = self._gained(state), number(state.identity)
-            is_neutral = state.identity == NEUTRAL.get(state.combine)
-            text = gained if is_neutral else REDUCED[state.combine][1].format(gained, start)
-            self._know(state.name, self.writer.assign(state.name, text, self.kept))
+            gained, is_whole = self._gained(state), self.values.is_whole and isfinite(state.identity)
+            is_neutral = state.identity == NEUTRAL[state.combine]
+            text = gained if is_neutral else REDUCED[state.combine][1].format(gained, number(state.identity, is_whole=is_whole))
+            self._know(state.name, self._assigned(state.name, text, self.kept))
         self._write(self.leaf.reduction.finish)
 
     def continued(self, running: RunningStates) -> None:
@@ -94,26 +115,24 @@ class _Rows:
         factor = Tile("1.0")
         for state, (name, place, rule) in zip(self.leaf.reduction.states, running.states, strict=True):
             old = self.writer.registers.read(place, self.leaf.box)
-            before = self.writer.assign(f"old_{name}", old.text, self.kept)
+            before = self._assigned(f"old_{name}", old.text, self.kept)
             self.values.previous = {**self.values.previous, name: spread(before, self.kept)}
             gained, kept = self._gained(state), before.text
             if rule is not None:
-                factor = self.writer.assign("factor", self._of_rows(rule), self.kept)
+                factor = self._assigned("factor", self._of_rows(rule), self.kept)
                 kept = rescaled(before.text, factor.text)
-            self.writer.write(place, self.leaf.box, Tile(REDUCED[state.combine][1].format(kept, gained), self.kept))
+            self.writer.write(place, self.leaf.box, Tile(REDUCED[state.combine][1].format(kept, gained), self.kept, self.dtype))
             self._know(name, self.writer.registers.read(place, self.leaf.box))
-        self.writer.write(running.factor, self.leaf.box, Tile(factor.text, self.kept))
+        self.writer.write(running.factor, self.leaf.box, Tile(factor.text, self.kept, self.dtype))
         zero = frozenset(dim.axis for dim in self.along)
-        self.writer.write(self.leaf.write, self.leaf.box, Tile(self._points.text, self.dims, zero=zero))
+        self.writer.write(self.leaf.write, self.leaf.box, Tile(self._points.text, self.dims, self.dtype, zero))
 
     def _gained(self, state: StateVariable) -> str:
         """What a state takes in of the points of the box; the last state's contributions are 0 behind the end of rows."""
-        identity = NEUTRAL.get(state.combine, state.identity)
         axes = [dim.axis for dim in self.along]
-        contribution = masked(
-            self.writer, self.leaf, scalar_text(state.contribution, self.values), self.dims, axes, number(identity)
-        )
-        points = self.writer.assign(f"{state.name}_of", contribution, self.dims)
+        identity = neutral_text(state.combine, self.dtype)
+        contribution = masked(self.writer, self.leaf, scalar_text(state.contribution, self.values), self.dims, axes, identity)
+        points = self._assigned(f"{state.name}_of", contribution, self.dims)
         self._points = points
         return summed(points, self.along, state.combine).text
 
@@ -132,7 +151,7 @@ class _Rows:
         dims = self.dims if any(dim.axis in written for dim in self.along) else self.kept
         if dims == self.kept:
             self.values.states = {name: spread(tile, self.kept) for name, tile in self.states.items()}
-        self.writer.write(self.leaf.write, self.leaf.box, Tile(scalar_text(result, self.values), dims))
+        self.writer.write(self.leaf.write, self.leaf.box, Tile(scalar_text(result, self.values), dims, self.dtype))
 
 
 def rescaled(old: str, factor: str) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
-from tilewright.render.triton.functions import FLOATS, HELPERS, INTEGERS, call_of
+from tilewright.render.triton.functions import FLOATS, HELPERS, INTEGERS, WHOLE_HELPERS, call_of
 from tilewright.render.triton.refusals import refused
+
+Helper: TypeAlias = tuple[str, bool]
+"""A scalar function whose text is a function of the module, and whether it is that of integers."""
 
 
 @dataclass(slots=True)
@@ -23,7 +27,7 @@ class Values:
     point: str = ""
     states: Mapping[str, str] = field(default_factory=dict)
     previous: Mapping[str, str] = field(default_factory=dict)
-    helpers: set[str] = field(default_factory=set)
+    helpers: set[Helper] = field(default_factory=set)
     """The functions of the module that were called."""
 
     @property
@@ -104,7 +108,7 @@ def _applied(function: str, operands: Sequence[Scalar], values: Values) -> str:
     table = INTEGERS if values.is_whole else FLOATS
     if function in table:
         return table[function].format(*texts)
-    if values.is_whole or function not in HELPERS:
+    if function not in (WHOLE_HELPERS if values.is_whole else HELPERS):
         raise refused(f"the function {function} of {values.dtype}", "render/triton/functions.py has no text for it")
-    values.helpers.add(function)
-    return f"{call_of(function)}({', '.join(texts)})"
+    values.helpers.add((function, values.is_whole))
+    return f"{call_of(function, is_whole=values.is_whole)}({', '.join(texts)})"

@@ -12,7 +12,7 @@ from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.expressions.scalar_functions import known_value
 from tilewright.render.triton.memory import Box, Memory, type_text
 from tilewright.render.triton.registers import Registers
-from tilewright.render.triton.scalars import Values, condition_text, is_condition, scalar_text
+from tilewright.render.triton.scalars import Helper, Values, condition_text, is_condition, scalar_text
 from tilewright.render.triton.tiles import Dim, Tile, spread, together
 
 
@@ -22,7 +22,7 @@ class Writer:
 
     memory: Memory
     registers: Registers
-    helpers: set[str] = field(default_factory=set)
+    helpers: set[Helper] = field(default_factory=set)
     """The functions of the module that the kernel calls."""
 
     def read(self, place: View | Gather, box: Box, order: Sequence[str] = ()) -> Tile:
@@ -102,7 +102,7 @@ def write_map(writer: Writer, leaf: Leaf) -> None:
     values, body = values_of(writer, leaf, tiles, dims), leaf.operator.body
     keeps = leaf.write.dtype == "bool" and is_condition(body, values)
     text, dtype = (condition_text(body, values), "bool") if keeps else (scalar_text(body, values), values.dtype)
-    zero = frozenset(dim.axis for dim in dims if is_zero(body, tiles, dim.axis))
+    zero = frozenset(dim.axis for dim in dims if not values.is_whole and is_zero(body, tiles, dim.axis))
     writer.write(leaf.write, leaf.box, Tile(text, dims, dtype, zero))
 
 
