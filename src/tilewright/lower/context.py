@@ -9,6 +9,7 @@ from tilewright.block.integers import IntegerExpression, Variable, VariableKind,
 from tilewright.block.memory import Buffer, BufferName, Gather, Lookup, Panels, Range, View
 from tilewright.block.program import Region
 from tilewright.block.statements import Combine, VectorLoops
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.expressions.index import Index, with_natural_dividends
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
@@ -245,7 +246,8 @@ class Lowering:
         dimensions = zip(self.chain.maker(tensor).write.indices, self.chain.tensor(tensor).shape, strict=True)
         held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
-        dtype = held_type(self.chain, tensor)
+        own = self.chain.tensor(tensor).dtype
+        dtype = own if self.takes_tiles and own in INTEGERS else held_type(self.chain, tensor)  # leaves wrap what they store
         period_bytes, line_bytes = self.plan.execution.set_period_bytes, self.plan.machine.line_bytes
         strides = spread_strides(sizes, element_bytes(dtype), period_bytes, line_bytes, self.lanes)
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}

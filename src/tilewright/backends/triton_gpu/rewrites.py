@@ -1,8 +1,7 @@
-"""Rewrites for tensor cores: operands of 16 bits and bytes are multiplied as they are.
+"""Rewrites for tensor cores: operands of 16 bits are multiplied as they are.
 
 What a chain makes in float32 is multiplied by an operand of 16 bits without a map that widens that, and the product is stored in
-16 bits by what computes it; a kernel rounds its own intermediate to 16 bits, once, where it multiplies it. Products of bytes that
-were widened to int32 are products of bytes, whose sums are int32 in any case.
+16 bits by what computes it; a kernel rounds its own intermediate to 16 bits, once, where it multiplies it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
-WIDENED = frozenset((("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32")))
+WIDENED = frozenset((dtype, "float32") for dtype in HALVES)
 """What maps widen, and to what, that a product takes as it is."""
 
 
 class MixedProducts(Rewrite):
-    """Products read operands of 16 bits without the maps that widen them, where the other operand is an intermediate, and bytes
-    where both are; products of the former write what a map behind them would narrow."""
+    """Products read operands of 16 bits without the maps that widen them, where the other operand is an intermediate; they write
+    what a map behind them would narrow."""
 
     @property
     def licence(self) -> Licence:
@@ -42,9 +41,8 @@ def _with_short_operand(operator: Operator, made: Mapping[str, Operator], tensor
         return operator
     short = operator.with_reads(lambda read: _before_widening(read, made, tensors))
     types = {tensors[read.tensor].dtype for read in short.reads}
-    are_bytes = types == {"int8"} and operator.accumulator == "int32"
     is_mixed = bool(types & HALVES) and any(_is_intermediate(read, made, tensors) for read in operator.reads)
-    return short if are_bytes or is_mixed else operator
+    return short if is_mixed else operator
 
 
 def _is_intermediate(read: Access, made: Mapping[str, Operator], tensors: Mapping[str, Tensor]) -> bool:

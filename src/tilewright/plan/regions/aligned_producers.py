@@ -21,8 +21,8 @@ from tilewright.plan.chains import derived_once
 def aligned(chain: Chain) -> Chain:
     """The chain with aligned producers, in the names of its operators and tensors: a chain of its own where all are aligned.
 
-    Producers stay as they are that several operators read, whose results are not written along axes alone, and that have axes
-    which their reader would take for its own.
+    Producers stay as they are that several operators read, whose results are not written along axes alone, that compute with
+    positions along these, and that have axes which their reader would take for its own.
     """
     operators = {operator.name: operator for operator in chain.operators}
     tensors = {tensor.name: tensor for tensor in chain.tensors}
@@ -51,6 +51,8 @@ def _align(chain: Chain, operators: dict[str, Operator], tensors: dict[str, Tens
     if read.indices == maker.write.indices or same > 1 or not all(index.is_axis() for index in written):
         return
     values = {next(iter(own.axes())): at for own, at in zip(maker.write.indices, read.indices, strict=True) if own.terms}
+    if not values.keys().isdisjoint(maker.computed_axes()):
+        return
     axes = _axes_of(reader, read)
     taken = {axis.name for axis in axes} & {axis.name for axis in maker.axes if axis.name not in values}
     if taken or len(written) != len(values) or not all(isinstance(axis.extent, int) for axis in axes):
