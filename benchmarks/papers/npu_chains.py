@@ -1,10 +1,11 @@
 """GEMM chains on a simulated Ascend 910: Figure 7 of Chimera, fused against one kernel for each product, by size.
 
-    python -m benchmarks.papers.npu_chains [--cases G1,S2] [--simulate 2048] [--json FILE.json]
+    python -m benchmarks.papers.npu_chains [--cases G1,S2] [--softmax] [--simulate 2048] [--json FILE.json]
 
 Cases are G1 to G12 of Table IV at batch 1 (equal ones once), as in the paper, and S1 to S4, which grow. Both sides have the tiles
 of least price, of exact bytes and instructions. Nothing is measured: every time is predicted. `--simulate` runs the fused kernels
-of up to so many rows through the simulator's pipes, beside the formula of the price.
+of up to so many rows through the simulator's pipes, beside the formula of the price. "M1 = N1" is the fused kernel with square
+tiles, as Section V-B has them: as many blocks of 16 rows as of 16 columns, by the size of L0C, in both products.
 
 The second table says what ends the gain: the same with one figure of the machine changed, for both sides.
 """
@@ -23,7 +24,7 @@ import numpy as np
 
 from tilewright.backends.npu_simulator.figures import LANES, figures_of
 from tilewright.backends.npu_simulator.lowering import tiles_of
-from tilewright.backends.npu_simulator.planner import apart, plan_chain
+from tilewright.backends.npu_simulator.planner import apart, candidates, plan_chain, square_blocks
 from tilewright.backends.npu_simulator.program import Launch
 from tilewright.backends.npu_simulator.simulator import simulate
 from tilewright.backends.npu_simulator.tiles import Order
@@ -44,6 +45,8 @@ PAPER = "Chimera, Figure 7 (measured, batch 1, averages): 2.39 of TBE, which doe
 PEAK_OF_PAPER = 320e12
 """Table I, in flops per second."""
 US = 1e6
+MOST_SOFTMAX = 2048
+"""Columns of scores of which 16 whole rows fit the unified buffer."""
 EDITS: Mapping[str, tuple[str, ...]] = {
     "UB": ("UB",),
     "L1": ("L1",),
@@ -66,6 +69,8 @@ class Compared:
     fused: Plan
     parts: tuple[Plan, ...]
     launch_s: float
+    by_rule_s: float | None
+    """Fused, with M1 = N1 from L0C; None where such blocks fit no order."""
 
     @property
     def apart_s(self) -> float:
@@ -83,21 +88,23 @@ class Compared:
         return (self.apart_s - len(self.parts) * self.launch_s) / (self.fused.price.seconds - self.launch_s)
 
 
-def gemm_chain(shape: ChainShape) -> Chain:
-    """E = (A B) D, float16 with float32 sums."""
+def gemm_chain(shape: ChainShape, *, softmax: bool = False) -> Chain:
+    """E = (A B) D, or softmax(A B) D, float16 with float32 sums."""
     builder = Builder(shape.name)
     a, b, d = (builder.input(name, of[1:], "float16") for name, of in zip("ABD", shape.operands, strict=True))
-    graph = builder.graph([builder.matmul(builder.matmul(a, b), d).name])
+    scores = builder.matmul(a, b)
+    graph = builder.graph([builder.matmul(builder.softmax(scores, -1) if softmax else scores, d).name])
     return make_chain(graph, tuple(replace(operator, accumulator="float32") for operator in graph.operators))
 
 
-def compared(shape: ChainShape, machine: Machine) -> Compared:
+def compared(shape: ChainShape, machine: Machine, *, softmax: bool = False) -> Compared:
     """Both sides of a case."""
-    chain = gemm_chain(shape)
+    chain, figures = gemm_chain(shape, softmax=softmax), figures_of(machine)
     parts = tuple(plan_chain(part, machine) for part in apart(chain))
-    return Compared(
-        shape.name, (shape.m, shape.n, shape.k, shape.l), plan_chain(chain, machine), parts, figures_of(machine).launch_s
-    )
+    square = candidates(chain, figures, sides=(LANES * square_blocks(figures, 2),))
+    by_rule_s = square[0].seconds if square else None
+    extents = shape.m, shape.n, shape.k, shape.l
+    return Compared(shape.name, extents, plan_chain(chain, machine), parts, figures.launch_s, by_rule_s)
 
 
 def simulated_s(plan: Plan) -> float:
@@ -128,14 +135,15 @@ def with_limit(machine: Machine, name: str, value: float) -> Machine:
 
 def curve(cases: Sequence[Compared], most_rows: int) -> list[str]:
     """Figure 7's table."""
-    rows = [["case", "m", "n", "k", "l", "fused us", "simulated", "apart us", "gain", "no launch", "order", "busiest"]]
+    rows = [["case", "m", "n", "k", "l", "fused us", "simulated", "M1 = N1", "apart us", "gain", "no launch", "order", "busiest"]]
     for one in cases:
         shown = f"{simulated_s(one.fused) * US:.2f}" if one.extents[0] <= most_rows else "-"
-        times = [f"{one.fused.price.seconds * US:.2f}", shown, f"{one.apart_s * US:.2f}"]
+        rule = f"{one.by_rule_s * US:.2f}" if one.by_rule_s is not None else "-"
+        times = [f"{one.fused.price.seconds * US:.2f}", shown, rule, f"{one.apart_s * US:.2f}"]
         gains = [f"{one.gain:.2f}", f"{one.gain_without_launch:.2f}"]
         order = Order(tiles_of(one.fused).order).name.lower()
         rows.append([one.name, *map(str, one.extents), *times, *gains, order, busiest(one.fused)])
-    return columns(rows, right=range(1, 10))
+    return columns(rows, right=range(1, 11))
 
 
 def busiest(plan: Plan) -> str:
@@ -143,7 +151,7 @@ def busiest(plan: Plan) -> str:
     return max((term for term in plan.price.terms if term.kind.overlaps), key=lambda term: term.seconds).name.split(": ")[-1]
 
 
-def ends(shapes: Sequence[ChainShape], machine: Machine) -> list[str]:
+def ends(shapes: Sequence[ChainShape], machine: Machine, *, softmax: bool = False) -> list[str]:
     """The gain with one figure changed, for both sides."""
     edited = {f"{word} doubled": doubled(machine, names) for word, names in EDITS.items()}
     edited["flags free"] = with_limit(machine, "flag_cycles", 1e-9)
@@ -152,7 +160,7 @@ def ends(shapes: Sequence[ChainShape], machine: Machine) -> list[str]:
     edited["320 TFLOPS"] = replace(machine, frequency_hz=machine.frequency_hz * PEAK_OF_PAPER / peak(machine))
     rows = [["gain with", *(shape.name for shape in shapes)]]
     for word, changed in {"the target": machine, **edited}.items():
-        rows.append([word, *(f"{compared(shape, changed).gain:.2f}" for shape in shapes)])
+        rows.append([word, *(f"{compared(shape, changed, softmax=softmax).gain:.2f}" for shape in shapes)])
     return columns(rows, right=range(1, len(rows[0])))
 
 
@@ -180,11 +188,27 @@ def sources(machine: Machine) -> list[str]:
     ]
 
 
-def report(cases: Sequence[Compared], shapes: Sequence[ChainShape], machine: Machine, most_rows: int) -> list[str]:
+def report(
+    cases: Sequence[Compared], shapes: Sequence[ChainShape], machine: Machine, most_rows: int, *, softmax: bool = False
+) -> list[str]:
     """All of it."""
     growing = [shape for shape in shapes if shape in GROWING] or list(shapes[-1:])
-    lines = ["GEMM chains on a simulated Ascend 910, batch 1: every time is predicted", "", *curve(cases, most_rows), ""]
-    return [*lines, PAPER, "", "what ends the gain (predicted)", "", *ends(growing, machine), "", *sources(machine)]
+    lines = [
+        f"GEMM chains{' with softmax' if softmax else ''} on a simulated Ascend 910, batch 1: every time is predicted",
+        "",
+        *curve(cases, most_rows),
+        "",
+    ]
+    return [
+        *lines,
+        PAPER,
+        "",
+        "what ends the gain (predicted)",
+        "",
+        *ends(growing, machine, softmax=softmax),
+        "",
+        *sources(machine),
+    ]
 
 
 def cases_of(names: str) -> list[ChainShape]:
@@ -218,12 +242,14 @@ def main(arguments: Sequence[str]) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.npu_chains", description=__doc__)
     parser.add_argument("--cases", default="", help="names, by commas; all by default")
+    parser.add_argument("--softmax", action="store_true", help="with a softmax between the products; up to 2048 columns")
     parser.add_argument("--simulate", type=int, default=2048, help="most rows of a chain that the simulator's pipes run")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     options = parser.parse_args(arguments)
     machine, shapes = Machine.named("ascend910"), cases_of(options.cases)
-    cases = [compared(shape, machine) for shape in shapes]
-    print("\n".join(report(cases, shapes, machine, options.simulate)))
+    shapes = [shape for shape in shapes if not options.softmax or shape.l <= MOST_SOFTMAX]
+    cases = [compared(shape, machine, softmax=options.softmax) for shape in shapes]
+    print("\n".join(report(cases, shapes, machine, options.simulate, softmax=options.softmax)))
     if options.json is not None:
         options.json.write_text(json.dumps(document(cases), indent=1) + "\n")
 

@@ -103,6 +103,11 @@ def test_every_space_becomes_the_one_that_binds(space: str) -> None:
 def test_rows_that_fit_no_unified_buffer_have_no_plan() -> None:
     with pytest.raises(Unplannable, match="no kernel"):
         plan_chain(chain_of(Case(0, 16, 16, 8192, 16, "softmax")), npu())
+    builder = Builder("f")
+    alone = graph_chain(builder, builder.softmax(builder.input("x", (9, 9000), "float16"), -1).name)
+    plan = plan_chain(alone, npu())
+    assert tiles_of(plan).rows < 16
+    assert run_both(plan).error < 1e-3
 
 
 def test_m1_is_n1_from_l0c() -> None:

@@ -42,6 +42,8 @@ SIDES = (16, 32, 48, 64, 96, 128, 192, 256, 384)
 """Rows and columns of blocks that are tried, in elements; besides them the whole extent of columns."""
 EQUAL = 1e-9
 """Relative difference of seconds that are equal."""
+FEW_ROWS = (1, 2, 4, 8)
+"""Rows of blocks of vector operators alone, which need no whole blocks of 16."""
 DEPTHS = (16, 32, 64, 128, 256)
 """Steps of the depth from one transfer into L0A and L0B to the next."""
 KINDS = {
@@ -83,10 +85,12 @@ def plan_chain(chain: Chain, machine: Machine, *, orders: Sequence[Order] = tupl
     return made_plan(chain, machine, best.tiles, others)
 
 
-def candidates(chain: Chain, figures: Figures, orders: Sequence[Order] = tuple(Order)) -> list[Candidate]:
-    """The cheapest tiles of every order that a chain has and that fit, the cheapest order first."""
+def candidates(
+    chain: Chain, figures: Figures, orders: Sequence[Order] = tuple(Order), sides: Sequence[int] = SIDES
+) -> list[Candidate]:
+    """The cheapest tiles of every order that a chain has and that fit, the cheapest order first; `sides` are those to try."""
     shape = shape_of(chain)
-    found = (cheapest(chain, figures, order) for order in orders_of(shape) if order in orders)
+    found = (cheapest(chain, figures, order, sides) for order in orders_of(shape) if order in orders)
     return sorted((one for one in found if one is not None), key=lambda one: one.seconds)
 
 
@@ -99,10 +103,10 @@ def orders_of(shape: ChainShape) -> tuple[Order, ...]:
     return (Order.RESIDENT,) if shape.first.has_rows else (Order.STREAM, Order.RESIDENT)
 
 
-def cheapest(chain: Chain, figures: Figures, order: Order) -> Candidate | None:
+def cheapest(chain: Chain, figures: Figures, order: Order, sides: Sequence[int] = SIDES) -> Candidate | None:
     """The cheapest tiles of an order; None where none fit. Of equal ones the highest arithmetic intensity, then the largest."""
     shape = shape_of(chain)
-    tiles = every_tile(chain, shape, order)
+    tiles = every_tile(chain, shape, order, sides)
     work = Work(chain, shape, Extents.of(chain, shape), tiles)
     fits = reduce(and_, (np.asarray(work.bytes_of(space) <= figures.size(space)) for space in SPACES))
     if order is Order.STREAM:
@@ -117,15 +121,17 @@ def cheapest(chain: Chain, figures: Figures, order: Order) -> Candidate | None:
     return Candidate(tiles.at(place, equal.shape), float(seconds[place]))
 
 
-def every_tile(chain: Chain, shape: ChainShape, order: Order) -> Tiles:
+def every_tile(chain: Chain, shape: ChainShape, order: Order, tried: Sequence[int] = SIDES) -> Tiles:
     """All tiles that are tried: arrays with a dimension for every choice."""
     e = Extents.of(chain, shape)
     whole = order is Order.VECTORS and shape.first.has_rows
+    few = sorted({min(size, int(e.rows)) for size in (*FEW_ROWS, *tried)})
+    rows = few if order is Order.VECTORS else _clipped(tried, e.rows)
     sides = {
-        "rows": [int(filled(e.rows))] if shape.first.reduces_rows else _clipped(SIDES, e.rows),
-        "columns": [int(filled(e.columns))] if whole else _clipped(SIDES, e.columns),
+        "rows": [int(e.rows)] if shape.first.reduces_rows else rows,
+        "columns": [int(filled(e.columns))] if whole else _clipped(tried, e.columns),
         "depth": _clipped(DEPTHS, e.depth),
-        "second": [int(filled(e.second))] if shape.last.has_rows else _clipped(SIDES, e.second),
+        "second": [int(filled(e.second))] if shape.last.has_rows else _clipped(tried, e.second),
         "second_depth": _clipped(DEPTHS, e.columns),
         "keeps_left": [0, 1],
         "middle": [1, 2],
