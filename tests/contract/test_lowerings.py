@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.contract.operands import Array, precision
 from tests.contract.test_matmul_kernels import check_one_value_everywhere, check_products, loaded
 from tests.kernels.test_disassembly import full_tiles, spilled
@@ -146,7 +147,7 @@ def test_packing_and_unpacking_are_inverse(lowering: Lowering) -> None:
 
 @every_lowering
 def test_resources(lowering: Lowering) -> None:
-    """Of compiled code where there is a compiler; of a function the bytes of its operands."""
+    """Of compiled code where there is a compiler; of a function the bytes of its operands, and what a simulator counts."""
     if isinstance(lowering.code, MicroKernel):
         check_vector_registers(lowering, lowering.code)
     elif isinstance(lowering.code, KernelText):
@@ -157,6 +158,22 @@ def test_resources(lowering: Lowering) -> None:
         shapes = (rows, depth), (depth, columns), (rows, columns)
         used = [operand.bytes(*shape) for operand, shape in zip(lowering.operands, shapes, strict=True)]
         assert [size for _, size in lowering.resources.spaces] == used
+        if lowering.device == "npu":
+            check_simulated(lowering)
+
+
+def check_simulated(lowering: Lowering) -> None:
+    """A product of one tile moves and holds the declared bytes in the simulator; one of ragged extents takes whole tiles."""
+    spaces = dict(lowering.resources.spaces)
+    for m, n, k in (lowering.tile, (37, 50, 20)):
+        a, b = (np.ones(shape, lowering.left.element_type) for shape in ((m, k), (k, n)))
+        kernel = tw.jit(lambda a, b: a @ b, target="ascend910").lower(a, b).compile()
+        kernel(a, b)
+        (counts,) = kernel.report().launches
+        assert counts.cubes == np.prod(lowering.tiles((m, n, k)))
+        if (m, n, k) == lowering.tile:
+            assert (counts.way("L1>L0A"), counts.way("L1>L0B")) == (spaces["L0A"], spaces["L0B"])
+            assert {name: used for name, used, _ in counts.peak_bytes}["L0C"] == spaces["L0C"]
 
 
 def check_vector_registers(lowering: Lowering, kernel: MicroKernel) -> None:

@@ -79,7 +79,7 @@ class Operand:
     """The elements of A, B or C and their order in memory: `axes`, outermost first, then `blocks` of neighbours inside of them.
 
     Without blocks it is a matrix in place: elements along the last axis are side by side, rows any distance apart. With blocks it
-    is packed: a contiguous array of the counts of blocks along `axes`, then of the blocks' sizes.
+    is packed: an array of the counts of blocks along `axes`, any distance apart, then of the blocks' sizes, which are dense.
     """
 
     role: OperandRole
@@ -257,10 +257,11 @@ def _layout_problem(operand: Operand, array: Array) -> str:
     if array.ndim != 2 + len(sizes) or array.shape[2:] != sizes:
         order = ", ".join((*operand.axes, *(f"{size} of {axis}" for axis, size in operand.blocks)))
         return f"an array of shape {array.shape} is not in the order [{order}]"
-    if sizes and not array.flags.c_contiguous:
-        return "packed elements have gaps between them"
-    apart = array.strides[-1] != array.itemsize and array.shape[-1] > 1
-    return f"neighbours along the {operand.axes[1]} are {array.strides[-1]} bytes apart" if apart and not sizes else ""
+    if not sizes:
+        apart = array.strides[-1] != array.itemsize and array.shape[-1] > 1
+        return f"neighbours along the {operand.axes[1]} are {array.strides[-1]} bytes apart" if apart else ""
+    dense = np.empty(sizes, array.dtype).strides
+    return "" if array.strides[2:] == dense else f"elements of a block are {array.strides[2:]} bytes apart, not {dense}"
 
 
 def check(lowering: object) -> None:
