@@ -88,7 +88,7 @@ class Options:
 
         if self.runner:
             loading.check_runner(self.runner, self.machine)
-        elif self.is_foreign:
+        elif self.is_foreign or self.machine.accelerator is not None:
             loading.check_runs_here(artifact, self.machine)
 
         def strict() -> Artifact:

@@ -122,7 +122,10 @@ class PriceTerm:
 
 @record
 class Price:
-    """Predicted time of one call on one thread, term by term, and what several threads need to divide it."""
+    """Predicted time of one call on one thread, term by term, and what several threads need to divide it.
+
+    That of a device is of the whole device, in one block.
+    """
 
     terms: tuple[PriceTerm, ...]
     blocks: int = 1
@@ -170,7 +173,7 @@ class KeyBlocks:
 
 @record
 class Floor:
-    """What no schedule can beat: flops over peak and compulsory bytes over memory bandwidth, one thread."""
+    """What no schedule can beat: flops over peak and compulsory bytes over memory bandwidth, of one thread or a whole device."""
 
     flops: int
     compute_s: float
@@ -250,7 +253,7 @@ class Plan:
 
     @property
     def predicted_seconds(self) -> float:
-        """Of one call on one thread."""
+        """Of one call on one thread, or on a device."""
         return self.price.seconds
 
     def operator_plan(self, name: str) -> OperatorPlan:
