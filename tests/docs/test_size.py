@@ -9,10 +9,10 @@ ROOT = Path(__file__).parents[2]
 GENERATED = ("reference.md", "onnx-conformance.md")
 
 
-def test_pages_have_at_most_26000_words() -> None:
+def test_pages_have_at_most_27000_words() -> None:
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/how-to/*.md")]
     words = {page.name: len(page.read_text("utf-8").split()) for page in pages if page.name not in GENERATED}
-    assert sum(words.values()) <= 26_000, words
+    assert sum(words.values()) <= 27_000, words
 
 
 def test_the_readme_has_at_most_700_words_beside_code_and_tables() -> None:
