@@ -20,6 +20,7 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.papers.ngemm": (("--depths", "64,128", "--m", "4", "--n", "16", "--rounds", "1"),),
     "benchmarks.papers.ngemm_tuning": (("--cases", "9x48x64", "--count", "3", "--json", "out.json"),),
     "benchmarks.papers.npu_chains": (("--cases", "G12,S1", "--simulate", "1024", "--json", "out.json"),),
+    "benchmarks.papers.npu_mlir": (("--cases", "G12"),),
     "benchmarks.papers.paper_modes": (("--case", "G12", "--level", "L1"),),
     "benchmarks.papers.unroll_agent": (("--sizes", "4", "--seeds", "1", "--registers", "4", "--out", "out.json"),),
     "benchmarks.papers.validate_model": (

@@ -142,13 +142,18 @@ def place_of(buffer: Buffer) -> Place:
 
 def copies_of(region: Region) -> dict[BufferName, int]:
     """How often every buffer exists: as often as blocks are in flight of the innermost loop around all that touches it."""
+    return {name: loop.buffers if loop is not None else 1 for name, loop in homes_of(region).items()}
+
+
+def homes_of(region: Region) -> dict[BufferName, For | None]:
+    """The innermost loop around all that touches a buffer; None without one."""
     paths: dict[BufferName, tuple[For, ...]] = {}
     for loops, node in _paths((), region.body):
         for view in _touched(node):
             known = paths.get(view)
             paths[view] = loops if known is None else _common(known, loops)
     declared = {buffer.name for buffer in region.buffers}
-    return {name: loops[-1].buffers if loops else 1 for name, loops in paths.items() if name in declared}
+    return {name: loops[-1] if loops else None for name, loops in paths.items() if name in declared}
 
 
 def _paths(loops: tuple[For, ...], body: tuple[Statement, ...]) -> Iterator[tuple[tuple[For, ...], Statement]]:
