@@ -9,7 +9,9 @@ from tests.support.triton_graphs import graph_outcome
 from tests.support.triton_process import interpreting, ran
 from tests.support.triton_programs import KINDS
 
-TURNS = 10
+TURNS = 16
+LEAST_GUARDED = 20
+"""Kernels of the default seeds with padded images."""
 GRAPHS = 200
 
 
@@ -25,6 +27,7 @@ def test_programs(target: str) -> None:
     print(f"{target}: {len(outcomes)} programs, {len(kernels)} kernels, {fused} with two products, {guarded} with padded images")
     print(f"worst error {worst:.2f} of its bound")
     assert not [fault for outcome in outcomes for fault in outcome.faults()]
+    assert guarded >= LEAST_GUARDED
 
 
 @pytest.mark.sweep

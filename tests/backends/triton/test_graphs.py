@@ -15,7 +15,6 @@ SEEDS = {
     "functions": 0,
     "rows": 1,
     "attention of one column": 158,
-    "moves with positions": 27,
     "products of bytes that wrap between": 184,
     "minima of integers": 53,
 }

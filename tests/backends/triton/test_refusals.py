@@ -59,7 +59,7 @@ def test_missing_packages_are_named(missing: str, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(TilewrightError, match="needs the package") as caught:
         BACKEND.load(ARTIFACT, constants=(), threads=None, runner="interpreter")
     assert "[gpu]" in caught.value.hint
-    assert BACKEND.lacking(ARTIFACT)
+    assert f"the package {missing}" in BACKEND.lacking(ARTIFACT)
 
 
 def test_old_versions_are_refused() -> None:

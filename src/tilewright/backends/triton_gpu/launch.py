@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count, pairwise
 from time import perf_counter
 from types import ModuleType
@@ -32,6 +33,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Launch: TypeAlias = tuple[str, int, tuple[str, ...], int, int]
 """As `render/triton/module.py` writes it: kernel, programs, tensors, warps, stages."""
 EXTRA = "gpu"
+PACKAGES = ("torch", "triton")
 SWITCH = "TRITON_INTERPRET"
 OLDEST = (3, 6)
 """Of Triton whose text is known to be the same."""
@@ -169,15 +171,23 @@ class Loaded:
 
 
 def lacking(architecture: str) -> tuple[str, ...]:
-    """What this host lacks to run kernels for an architecture: packages, a GPU, or one that is new enough."""
-    try:
-        torch, _ = _packages(is_interpreted=False)
-    except TilewrightError as problem:
-        return (str(problem.message),)
+    """What this host lacks to run kernels for an architecture: packages, a GPU, or one of that architecture."""
+    missing = tuple(f"the package {name}" for name in PACKAGES if not _is_there(name))
+    if missing:
+        return missing
+    torch, _ = _packages(is_interpreted=False)
     if not torch.cuda.is_available():
         return (f"a GPU of {architecture}",)
     major, minor = torch.cuda.get_device_capability()
     return () if f"sm_{major}{minor}" == architecture else (f"a GPU of {architecture}: the one here is sm_{major}{minor}",)
+
+
+def _is_there(package: str) -> bool:
+    """Whether a package can be imported."""
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # of modules in the place of packages, which have no spec
+        return False
 
 
 def load(artifact: Artifact, *, is_interpreted: bool) -> Loaded:
