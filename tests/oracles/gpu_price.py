@@ -37,7 +37,10 @@ def gemm(gpu: Gpu, sizes: tuple[int, int, int, int], tiles: tuple[int, int, int]
     blocks = b * ceil(m / rows) * ceil(n / columns)
     buffers = 1 if steps == 1 else stages if groups else stages - 1
     shared = max(buffers * 2 * depth * (rows + columns), rows * columns)
-    registers = floor((rows * columns + (rows + columns) * depth / 2) / (32 * warps)) + 56
+    ragged = m % rows != 0 or n % columns != 0 or k % depth != 0
+    registers = registers_of(
+        rows * columns / 32 / warps, 0, depth * columns / 32 / warps, ragged=ragged, cut=False, groups=groups
+    )
     moved = 2 * b * (m * k * ceil(n / columns) + k * n * ceil(m / rows) + m * n)
     if groups:
         fragments = steps * 2 * depth * (rows + columns * max(1, rows // 64))
@@ -64,15 +67,17 @@ def two_products(
     turned = 0 if groups or warps == 1 or (whole and rows >= columns) else 2 * rows * fused
     left, right, behind = 2 * rows * depth, 2 * depth * fused, 2 * fused * columns
     if whole:
-        shared = left + buffers * (right + behind) + turned
+        shared = left + buffers * (right + behind) + turned if outer > 1 else max(left + right, behind + turned)
         waits = gpu.load_cycles + 2 * gpu.trip_cycles
         waits += (outer - 1) * max(2 * gpu.trip_cycles, gpu.load_cycles / (stages - 1))
     else:
         shared = max(buffers * (left + right), behind + turned, rows * columns)
         trip = max(gpu.trip_cycles, gpu.load_cycles / (stages - 1))
         waits = outer * (2 * gpu.load_cycles + 2 * gpu.trip_cycles + (steps - 1) * trip)
-    held = rows * depth if whole else 0
-    registers = floor((rows * (fused + columns) + (rows * fused + held) / 2) / (32 * warps)) + 56
+    ragged = any(size % tile for size, tile in zip((m, between, n, k), tiles, strict=True))
+    made, right_of = rows * fused / 32 / warps, depth * fused / 32 / warps
+    sums = rows * columns / 32 / warps + made
+    registers = registers_of(sums, made / 2, right_of, ragged=ragged, cut=not whole, groups=groups)
     grid_columns, grid_rows = ceil(n / columns), ceil(m / rows)
     walks = grid_columns * (1 if whole else outer)
     moved = 2 * b * (m * k * walks + k * between * grid_columns * grid_rows + between * n * grid_rows + m * n)
@@ -82,6 +87,13 @@ def two_products(
     flops = 2 * outer * rows * fused * (depth * steps + columns)
     once = 2 * b * (m * k + k * between + between * n + m * n)
     return Block(blocks, warps, groups, shared, registers, flops, moved / blocks, fragments, waits, once)
+
+
+def registers_of(sums: float, made: float, right: float, *, ragged: bool, cut: bool, groups: bool) -> int:
+    """The estimate of the registers of a thread, by the elements and words that it holds."""
+    if groups:
+        return floor(25 + sums + 0.75 * made + 7 * cut + ragged + 0.15 * right)
+    return floor(28 + 1.5 * sums + 0.55 * made + 26 * cut + 5 * ragged + 0.06 * right)
 
 
 def uses_groups(gpu: Gpu, rows: int, warps: int) -> bool:
@@ -106,7 +118,7 @@ def seconds(gpu: Gpu, block: Block) -> float:
 def occupancy(gpu: Gpu, block: Block) -> int:
     """Blocks that a core holds."""
     threads = 32 * block.warps
-    if block.shared > gpu.shared_of_block or block.registers > gpu.registers_of_thread - 55 or threads > gpu.threads_of_block:
+    if block.shared > gpu.shared_of_block or block.registers > gpu.registers_of_thread - 72 or threads > gpu.threads_of_block:
         return 0
     by_shared = gpu.shared_of_core // (block.shared + gpu.reserved_of_block)
     by_registers = gpu.registers_of_core // (block.registers * threads)

@@ -1,32 +1,62 @@
 """Resources of a block: shared memory by the rules of Triton 3.9.0, an estimate of registers, and how many blocks a core holds.
 
 The rules of shared memory were found by compiling (exact for 73 of 74 planned kernels, and for 84 of 99 with random tiles, of a
-prototype); other versions lay out otherwise. Registers are an estimate, which leaves out addresses: compiled kernels had up to 93
-more, 114 with random tiles, and `REGISTER_MARGIN` of those that a thread has stay free.
+prototype); other versions lay out otherwise. Registers are an estimate, fitted to 239 kernels that were compiled for sm_80 and
+sm_90, two thirds of them with random tiles (`benchmarks/studies/gpu_compilation.py` compares): half of them are within 9, the
+worst has 72 more, and `REGISTER_MARGIN` of those that a thread has stay free.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from tilewright.backends.triton_gpu.candidates import Candidates
 from tilewright.backends.triton_gpu.figures import Gpu
-from tilewright.backends.triton_gpu.operands import Operands
-from tilewright.backends.triton_gpu.roles import Place
+from tilewright.backends.triton_gpu.operands import Operand, Operands
+from tilewright.backends.triton_gpu.roles import Place, Roles
 from tilewright.backends.triton_gpu.skeleton import Skeleton
-from tilewright.backends.triton_gpu.work import Count, Tiles
+from tilewright.backends.triton_gpu.work import FUNCTION_UNITS, Count, Tiles
 from tilewright.records import record
 
-REGISTER_MARGIN = 55
-"""Registers of a thread that the estimate must leave free: the search stops at 200 of 255."""
-BASE_REGISTERS = 56
-"""Of a thread for pointers, counters and what the compiler keeps; an estimate."""
+REGISTER_MARGIN = 72
+"""Registers of a thread that the estimate must leave free, as it is short by so many at worst: the search stops at 183 of 255."""
 WARP = 32
 ROWS_OF_WARPGROUP = 64
-LIVE_VALUES = 3
-"""Tiles of elements that a kernel without products has at a time; an estimate."""
+LIVE_VALUES, BASE_OF_ELEMENTS = 3, 28
+"""Tiles of elements that a kernel without products has at a time, and its other registers; an estimate."""
+
+
+@record
+class RegisterFit:
+    """Registers of a thread by what a kernel with products holds, as least absolute deviations give them."""
+
+    base: float
+    sums: float
+    """For an element of the tiles of sums that a thread has."""
+    made: float
+    """For a word of what the first product makes for the second."""
+    cut: float
+    """Where the depth of the first of two products is cut."""
+    ragged: float
+    """Where a tile reaches beyond an extent."""
+    right: float
+    """For an element of the right operand at a time."""
+    padded: float
+    """For an element of an operand with padding at a time."""
+    pixels: float
+    """For a row or column of the tile of such an operand, whose address is computed."""
+    loads: float
+    """For an element of another operand whose loads are not asynchronous, beside one with padding."""
+    functions: float
+    """For an element of a tile on which maps compute functions that take the unit of functions more than once."""
+
+
+OF_WARPS = RegisterFit(28, 1.5, 0.55, 26, 5, 0.06, 1.0, 0.125, 0.6, 0.5)
+OF_GROUPS = RegisterFit(25, 1.0, 0.75, 7, 1, 0.15, 1.0, 0.3, 0.5, 0.75)
+"""The same of products of groups of four warps."""
 
 
 @record(eq=False)
@@ -46,7 +76,7 @@ def resources_of(skeleton: Skeleton, operands: Sequence[Operands], found: Candid
     """The resources of all candidates."""
     groups = _uses_warpgroups(skeleton, operands, found, gpu)
     shared = _shared(skeleton, operands, found, trips, groups)
-    registers = _registers(skeleton, operands, found)
+    registers = _registers(skeleton, operands, found, trips, groups)
     return Resources(shared, registers, groups, _occupancy(found, shared, registers, gpu))
 
 
@@ -57,10 +87,10 @@ def _uses_warpgroups(skeleton: Skeleton, operands: Sequence[Operands], found: Ca
     return np.asarray((found.tiles[skeleton.roles.row] >= ROWS_OF_WARPGROUP) & (found.warps % 4 == 0))
 
 
-def _buffers(found: Candidates, groups: np.ndarray, trips: Count, *, is_asynchronous: bool) -> np.ndarray:
-    """Buffers of a pipeline: as many as stages with groups of warps, else one fewer; one where the loop has one trip, or no load
-    is asynchronous."""
-    if not is_asynchronous:
+def _buffers(found: Candidates, groups: np.ndarray, trips: Count, operand: Operand) -> np.ndarray:
+    """Buffers of an operand in a pipeline: as many as stages with groups of warps, else one fewer; one where the loop has one
+    trip, or the operand's loads are not asynchronous. What is made of a load has the buffers of that load."""
+    if operand.is_input and not operand.is_asynchronous:
         return np.ones_like(found.stages)
     return np.where(trips > 1, np.where(groups, found.stages, np.maximum(found.stages - 1, 1)), 1)
 
@@ -76,19 +106,17 @@ def _of_one(one: Operands, found: Candidates, trips: Tiles, groups: np.ndarray) 
     """The buffers of both operands; behind the loop the tile turns through half its bytes into rows of 16-byte stores."""
     product, tiles = one.product, found.tiles
     rows, columns, depth = tiles[product.row], tiles[product.column], tiles[product.depth]
-    steps = trips[product.depth]
-    for tap in product.taps:
-        steps = steps * trips[tap]
-    buffers = _buffers(found, groups, steps, is_asynchronous=one.left.is_asynchronous or one.right.is_asynchronous)
-    of_left = np.minimum(buffers, np.maximum(found.stages - 1, 1)) if one.left.element_bytes > one.element_bytes else buffers
-    held = of_left * one.left.element_bytes * rows * depth + buffers * one.right.element_bytes * depth * columns
-    return np.asarray(np.maximum(held + _made(one, rows, columns, depth), rows * columns))
+    steps = trips[product.depth] * prod(trips[tap] for tap in product.taps)
+    of_left, of_right = (_buffers(found, groups, steps, operand) for operand in (one.left, one.right))
+    if one.left.element_bytes > one.element_bytes:  # registers convert it
+        of_left = np.minimum(of_left, np.maximum(found.stages - 1, 1))
+    held = of_left * _bytes(one, one.left) * rows * depth + of_right * _bytes(one, one.right) * depth * columns
+    return np.asarray(np.maximum(held, rows * columns))
 
 
-def _made(one: Operands, rows: np.ndarray, columns: np.ndarray, depth: np.ndarray) -> Count:
-    """What operators of the chain make of operands goes into shared memory once more, as it is multiplied."""
-    left = 0 if one.left.is_input else one.element_bytes * rows * depth
-    return left + (0 if one.right.is_input else one.element_bytes * columns * depth)
+def _bytes(one: Operands, operand: Operand) -> int:
+    """Of an element in shared memory: as it is loaded, or as it is multiplied where the kernel makes it."""
+    return operand.element_bytes if operand.is_input else one.element_bytes
 
 
 def _of_two(skeleton: Skeleton, operands: Sequence[Operands], found: Candidates, trips: Tiles, groups: np.ndarray) -> np.ndarray:
@@ -97,47 +125,69 @@ def _of_two(skeleton: Skeleton, operands: Sequence[Operands], found: Candidates,
     first, second = operands
     roles, tiles = skeleton.roles, found.tiles
     rows, fused, columns = tiles[roles.row], tiles[roles.fused], tiles[roles.column]
-    depth = tiles[first.product.depth]
-    steps = trips[roles.fused] if skeleton.is_whole else trips[first.product.depth]
-    for tap in () if skeleton.is_whole else first.product.taps:
-        steps = steps * trips[tap]
-    loads = (first.right,) if skeleton.is_whole else (first.left, first.right)
-    buffers = _buffers(found, groups, steps, is_asynchronous=any(load.is_asynchronous for load in (*loads, first.left)))
+    depth, blocks = tiles[first.product.depth], trips[roles.fused]
+    steps = blocks if skeleton.is_whole else trips[first.product.depth] * prod(trips[tap] for tap in first.product.taps)
     in_registers = groups | (found.warps == 1) | (skeleton.is_whole & (rows >= columns))
     turned = np.where(in_registers, 0, second.element_bytes * rows * fused)
-    left, right = first.left.element_bytes * rows * depth, first.right.element_bytes * depth * fused
-    behind = second.right.element_bytes * fused * columns
-    made = _made(first, rows, fused, depth) + (0 if second.right.is_input else second.element_bytes * fused * columns)
+    left, right = _bytes(first, first.left) * rows * depth, _bytes(first, first.right) * depth * fused
+    behind = _bytes(second, second.right) * fused * columns
+    of_left, of_right, of_behind = (_buffers(found, groups, steps, one) for one in (first.left, first.right, second.right))
     if skeleton.is_whole:
-        vectors = np.maximum(found.stages - 1, 0) * fused * _vector_bytes(skeleton)
-        return np.asarray(left + buffers * (right + behind) + turned + vectors + made)
-    return np.asarray(np.maximum(np.maximum(buffers * (left + right), behind + turned) + made, rows * columns))
+        in_turn = np.maximum(left + right, behind + turned)  # one block of the fused axis: nothing is loaded ahead
+        return np.asarray(np.where(blocks > 1, left + of_right * right + of_behind * behind + turned, in_turn))
+    return np.asarray(np.maximum(np.maximum(of_left * left + of_right * right, behind + turned), rows * columns))
 
 
-def _vector_bytes(skeleton: Skeleton) -> int:
-    """Bytes for a point of the fused axis of what is read along it alone between the products."""
-    chain, fused = skeleton.roles.chain, {skeleton.roles.fused}
-    reads = [read for op in skeleton.roles.at(Place.BETWEEN) for read in op.reads if read.tensor in chain.inputs]
-    return sum(chain.tensor(read.tensor).element_bytes for read in reads if read.axes() == fused)
-
-
-def _registers(skeleton: Skeleton, operands: Sequence[Operands], found: Candidates) -> np.ndarray:
-    """Registers of a thread: sums in float32, converted operands, fragments of instructions, and the rest."""
-    threads, tiles, roles = WARP * found.warps, found.tiles, skeleton.roles
+def _registers(
+    skeleton: Skeleton, operands: Sequence[Operands], found: Candidates, trips: Tiles, groups: np.ndarray
+) -> np.ndarray:
+    """Registers of a thread."""
+    threads, tiles = WARP * found.warps, found.tiles
     if not operands:
-        elements = np.ones_like(found.warps)
-        for tile in tiles.values():
-            elements = elements * tile
-        return np.asarray(np.floor(LIVE_VALUES * elements / threads) + BASE_REGISTERS / 2)
-    first = operands[0]
-    rows, columns, depth = tiles[roles.row], tiles[roles.column], tiles[first.product.depth]
-    if len(operands) == 1:
-        sums, words = rows * columns, (rows + columns) * depth * first.element_bytes / 4
-    else:
-        fused = tiles[roles.fused]
-        held = rows * depth if skeleton.is_whole else 0
-        sums, words = rows * (fused + columns), rows * fused * operands[1].element_bytes / 4 + held * first.element_bytes / 4
-    return np.asarray(np.floor((sums + words) / threads) + BASE_REGISTERS)
+        elements = prod(tiles.values(), start=np.ones_like(found.warps))
+        return np.asarray(np.floor(LIVE_VALUES * elements / threads) + BASE_OF_ELEMENTS)
+    held = _held(skeleton, operands, found, trips)
+    fits = [sum(getattr(fit, name) * count for name, count in held.items()) for fit in (OF_WARPS, OF_GROUPS)]
+    return np.asarray(np.floor(np.where(groups, fits[1], fits[0])))
+
+
+def _held(skeleton: Skeleton, operands: Sequence[Operands], found: Candidates, trips: Tiles) -> dict[str, Count]:
+    """What a thread holds, by the names of `RegisterFit`."""
+    threads, tiles, roles = WARP * found.warps, found.tiles, skeleton.roles
+    first, is_two = operands[0], len(operands) > 1
+    rows, columns, depth = (tiles[axis] for axis in (first.product.row, first.product.column, first.product.depth))
+    last = tiles[roles.row] * tiles[roles.column] / threads
+    made = rows * columns / threads if is_two else 0
+    sides = ((first.left, rows * depth / threads, rows), (first.right, columns * depth / threads, columns))
+    padded = [(count, side) for operand, count, side in sides if operand.read.guard is not None]
+    others = [count for operand, count, _ in sides if operand.read.guard is None and not operand.is_asynchronous]
+    return {
+        "base": 1,
+        "sums": last + made,
+        "made": made * operands[-1].element_bytes / 4,
+        "cut": is_two and not skeleton.is_whole,
+        "ragged": _is_ragged(skeleton, found, trips),
+        "right": columns * depth / threads,
+        "padded": sum(count for count, _ in padded),
+        "pixels": sum(side for _, side in padded),
+        "loads": sum(others) if padded else 0,
+        "functions": made * _has_functions(roles, Place.BETWEEN) + last * _has_functions(roles, Place.BEHIND),
+    }
+
+
+def _is_ragged(skeleton: Skeleton, found: Candidates, trips: Tiles) -> np.ndarray:
+    """Whether some tile reaches beyond an extent."""
+    extents = skeleton.roles.chain.extents
+    ragged = np.zeros(found.warps.shape, bool)
+    for axis, tile in found.tiles.items():
+        ragged |= trips[axis] * tile != extents[axis]
+    return ragged
+
+
+def _has_functions(roles: Roles, place: Place) -> bool:
+    """Whether a map of a place has functions that take the unit of functions more than once."""
+    names = {name for operator in roles.at(place) for name in operator.functions()}
+    return any(FUNCTION_UNITS.get(name, 0) > 1 for name in names)
 
 
 def _occupancy(found: Candidates, shared: np.ndarray, registers: np.ndarray, gpu: Gpu) -> np.ndarray:
