@@ -106,3 +106,30 @@ def test_what_cannot_run_is_one_clear_error() -> None:
     assert "m is empty" in caught.value.why
     with pytest.raises(TilewrightError, match="nothing counts what this kernel does"):
         tw.jit(lambda x: x * 2).lower(tw.spec((3,))).compile().report()
+
+
+def transformer_block(x, q, k, v, o, first, second):
+    """One of 48 positions, 64 channels, 4 heads."""
+    heads = [(x @ w).reshape(48, 4, 16).transpose(1, 0, 2) for w in (q, k, v)]
+    mixed = tw.softmax(heads[0] @ heads[1].transpose(0, 2, 1) * 0.25, axis=-1) @ heads[2]
+    y = mixed.transpose(1, 0, 2).reshape(48, 64) @ o + x
+    return tw.gelu(y @ first) @ second + y
+
+
+def test_a_transformer_block_has_attention_as_one_kernel_and_its_mlp_as_another() -> None:
+    arguments = (half(48, 64), *(half(64, 64) for _ in range(4)), half(64, 256), half(256, 64))
+    jitted = tw.jit(transformer_block, target="ascend910")
+    found, wanted = jitted(*arguments), np.asarray(jitted(*arguments, interpret=True)).astype(np.float64)
+    assert np.linalg.norm(found.astype(np.float64) - wanted) < 1e-3 * np.linalg.norm(wanted)
+    names = [launch.name for launch in jitted.kernels[0].report().launches]
+    assert len(names) == 6
+    assert sum("softmax" in name and name.count("matmul") == 2 for name in names) == 1
+    assert sum("gelu" in name and name.count("matmul") == 2 for name in names) == 1
+
+
+@pytest.mark.parametrize(("side", "kernels"), [(1024, 1), (2048, 1), (4096, 2), (8192, 2)])
+def test_prices_fuse_small_chains_and_cut_large_ones(side: int, kernels: int) -> None:
+    """Figure 7: the gain crosses 1 between 2048 and 4096 rows."""
+    shapes = (side, side // 8), (side // 8, side), (side, side // 8)
+    lowered = tw.jit(gemm_chain, target="ascend910").lower(*(tw.spec(shape, "float16") for shape in shapes))
+    assert len(lowered.model_plan.plans) == kernels
