@@ -125,7 +125,9 @@ TEXT_FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", TEXT_FAULTS)
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=[pytest.mark.rest] if number else []) for number, fault in enumerate(TEXT_FAULTS)]
+)
 def test_a_fault_in_triton_is_found(fault: str) -> None:
     skip_if_missing(FRAGMENTS)
     assert isinstance(FRAGMENTS.code, KernelText)

@@ -173,9 +173,10 @@ def test_a_product_compiles(architecture: str) -> None:
 
 def test_wgmma_and_spills_are_seen() -> None:
     pinned()
-    wide = replace(KERNEL, constants=(("SIZE", 128),), warps=4)
-    assert compile_offline(wide, "sm_90").facts.wgmma > 0
-    assert compile_offline(replace(wide, warps=1), "sm_80").facts.spills
+    whole_group = replace(KERNEL, constants=(("SIZE", 64), ("DEPTH", 32)), warps=4)
+    assert compile_offline(whole_group, "sm_90").facts.wgmma > 0
+    too_large = replace(KERNEL, constants=(("SIZE", 128), ("DEPTH", 32)), warps=1)
+    assert compile_offline(too_large, "sm_80").facts.spills
 
 
 def test_nothing_of_a_compilation_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
