@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,11 @@ import pytest
 
 import tilewright as tw
 import tilewright.onnx as ort
+from tilewright import compiler
 from tilewright.errors import TilewrightError
+from tilewright.machine import Machine
+from tilewright.plan.planner import forget_plans
+from tilewright.precision import Precision
 
 ROWS, WIDTH, HEADS = 48, 64, 4
 
@@ -55,3 +60,28 @@ def test_a_session_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
     x, w = weights((8, 16), (16, 32))
     with pytest.raises(TilewrightError, match="a kernel for h100 cannot run on this machine"):
         session.run(None, {"x": x, "w": w})
+
+
+class Answers(dict[str, bytes]):
+    """Divisions that are kept, and how many were asked for in vain."""
+
+    missed = 0
+
+    def find(self, question: str) -> bytes | None:
+        self.missed += question not in self
+        return self.get(question)
+
+    def keep(self, question: str, answer: Callable[[], bytes]) -> None:
+        self[question] = answer()
+
+
+def test_divisions_are_kept_for_a_planner() -> None:
+    graph = tw.jit(block, target="a100").lower(tw.spec((ROWS, WIDTH), "float16")).graph
+    machine, answers = Machine.named("a100"), Answers()
+    plans = []
+    for precision, missed in ((Precision.FLOAT32, True), (Precision.FLOAT32, False), (Precision.TF32, True)):
+        forget_plans()
+        answers.missed = 0
+        plans.append(compiler.plan(graph, machine, precision=precision, answers=answers).plans)
+        assert (answers.missed > 0) is missed
+    assert plans[0] == plans[1]
