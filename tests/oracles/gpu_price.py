@@ -76,8 +76,9 @@ def two_products(
         waits = outer * (2 * gpu.load_cycles + 2 * gpu.trip_cycles + (steps - 1) * trip)
     ragged = any(size % tile for size, tile in zip((m, between, n, k), tiles, strict=True))
     made, right_of = rows * fused / 32 / warps, depth * fused / 32 / warps
-    sums = rows * columns / 32 / warps + made
-    registers = registers_of(sums, made / 2, right_of, ragged=ragged, cut=not whole, groups=groups)
+    last = rows * columns / 32 / warps
+    sums = max(last, made) if outer == 1 else last + made
+    registers = registers_of(sums, made / 2, right_of, ragged=ragged, cut=not whole and outer > 1, groups=groups)
     grid_columns, grid_rows = ceil(n / columns), ceil(m / rows)
     walks = grid_columns * (1 if whole else outer)
     moved = 2 * b * (m * k * walks + k * between * grid_columns * grid_rows + between * n * grid_rows + m * n)
@@ -92,8 +93,8 @@ def two_products(
 def registers_of(sums: float, made: float, right: float, *, ragged: bool, cut: bool, groups: bool) -> int:
     """The estimate of the registers of a thread, by the elements and words that it holds."""
     if groups:
-        return floor(25 + sums + 0.75 * made + 7 * cut + ragged + 0.15 * right)
-    return floor(28 + 1.5 * sums + 0.55 * made + 26 * cut + 5 * ragged + 0.06 * right)
+        return floor(25 + 1.02 * sums + 0.7 * made + 11 * cut + ragged + 0.16 * right)
+    return floor(31 + 1.47 * sums + 0.7 * made + 26 * cut + 5 * ragged + 0.08 * right)
 
 
 def uses_groups(gpu: Gpu, rows: int, warps: int) -> bool:
@@ -118,7 +119,7 @@ def seconds(gpu: Gpu, block: Block) -> float:
 def occupancy(gpu: Gpu, block: Block) -> int:
     """Blocks that a core holds."""
     threads = 32 * block.warps
-    if block.shared > gpu.shared_of_block or block.registers > gpu.registers_of_thread - 72 or threads > gpu.threads_of_block:
+    if block.shared > gpu.shared_of_block or block.registers > gpu.registers_of_thread - 70 or threads > gpu.threads_of_block:
         return 0
     by_shared = gpu.shared_of_core // (block.shared + gpu.reserved_of_block)
     by_registers = gpu.registers_of_core // (block.registers * threads)
