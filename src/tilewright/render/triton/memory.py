@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.memory import BufferName, Gather, Range, View
+from tilewright.graph.expressions.index import Index, constant
 from tilewright.render.triton.addresses import index_text, linear
 from tilewright.render.triton.positions import Position, Positions
 from tilewright.render.triton.refusals import refused
@@ -89,9 +90,29 @@ class Memory:
         strides = [stride for stride in gather.dim_strides if isinstance(stride, int)]
         if len(strides) != len(gather.dim_strides):
             raise refused(f"the strides of {gather.buffer}", "they are known at run time only")
-        index = linear(gather.indices, strides)
-        offset = "" if gather.offset == 0 else f"{self.scopes.text(gather.offset)} + "
-        return offset + index_text(index, position_text(spans, dims))
+        index = linear(gather.indices, strides).substitute(_known(spans))
+        offset = [] if gather.offset == 0 else [self.scopes.text(gather.offset)]
+        parts = (index_text(part, position_text(spans, dims)) for part in _by_dims(index, spans))
+        return " + ".join([*offset, *(f"({part})" for part in parts)])
+
+
+def _by_dims(index: Index, spans: Mapping[str, Position]) -> list[Index]:
+    """An index as a sum: what is the same for the whole tile, then parts by the dimensions along which they differ.
+
+    Added to a pointer in this order, all but the last sums are of few elements.
+    """
+    found: dict[tuple[str, ...], Index] = {(): constant(index.constant)}
+    for atom, coefficient in index.terms:
+        term = Index(((atom, coefficient),))
+        axes = tuple(sorted(axis for axis in term.axes() if spans[axis].dim is not None))
+        found[axes] = found.get(axes, constant(0)) + term
+    return [part for axes, part in sorted(found.items(), key=lambda pair: len(pair[0])) if part != constant(0) or len(found) == 1]
+
+
+def _known(spans: Mapping[str, Position]) -> dict[str, Index]:
+    """The positions that are numbers, as along an axis of one point."""
+    known = ((axis, position) for axis, position in spans.items() if position.dim is None)
+    return {axis: constant(position.start) for axis, position in known if isinstance(position.start, int)}
 
 
 def mask_of(place: View | Gather, spans: Mapping[str, Position], dims: Sequence[Dim]) -> str:
@@ -107,11 +128,13 @@ def guard_tests(place: View | Gather, spans: Mapping[str, Position], dims: Seque
     is compared, which no mask may have.
     """
     guard = place.guard if isinstance(place, Gather) else None
+    constraints = [one.substitute(_known(spans)) for one in (guard.constraints if guard is not None else ())]
     found = []
-    for constraint in guard.constraints if guard is not None else ():
-        test = f"({index_text(constraint, position_text(spans, dims))} >= 0)"
-        is_scalar = all(spans[axis].dim is None for axis in constraint.axes())
-        found.append(f"tl.where({test}, True, False)" if is_scalar else test)
+    for constraint in constraints:
+        if constraint.terms or constraint.constant < 0:
+            test = f"({index_text(constraint, position_text(spans, dims))} >= 0)"
+            is_scalar = all(spans[axis].dim is None for axis in constraint.axes())
+            found.append(f"tl.where({test}, True, False)" if is_scalar else test)
     return found
 
 
