@@ -33,6 +33,12 @@ def test_a_map_is_a_module() -> None:
     compile(text, "module", "exec")
 
 
+def test_names_of_any_kind_are_text() -> None:
+    text = module('a """\n\\ name', [mapped(20)], ()).text
+    assert text.startswith('# a """ \\ name\n')
+    compile(text, "module", "exec")
+
+
 @pytest.mark.parametrize(
     ("made", "why"),
     [

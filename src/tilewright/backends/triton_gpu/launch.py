@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,11 +40,13 @@ OLDEST = (3, 6)
 """Of Triton whose text is known to be the same."""
 CPU, CUDA = "cpu", "cuda"
 _numbers = count()
+_turn = threading.RLock()
+"""Of calls in the interpreter."""
 
 
 @dataclass(eq=False)
 class Loaded:
-    """A module, and how its kernels are launched. Calls are safe from several threads at once, but in the interpreter."""
+    """A module, and how its kernels are launched. Calls are safe from several threads at once."""
 
     takes_tensors: ClassVar[bool] = True
 
@@ -74,8 +77,8 @@ class Loaded:
     def new_outputs(self, inputs: Sequence[object]) -> list[Any]:
         """Uninitialised arrays, or tensors of the device for a call that is given such."""
         if self.device == CUDA and any(map(is_on_device, inputs)):
-            slots = self.signature.outputs
-            return [self.torch.empty(slot.shape, dtype=self._dtype(slot.dtype), device=self.device) for slot in slots]
+            slots, place = self.signature.outputs, self._place(inputs)
+            return [self.torch.empty(slot.shape, dtype=self._dtype(slot.dtype), device=place) for slot in slots]
         return [np.empty(slot.shape, dtype_named(slot.dtype)) for slot in self.signature.outputs]
 
     def run(self, inputs: Sequence[object], outputs: Sequence[Any]) -> None:
@@ -108,16 +111,33 @@ class Loaded:
 
     def _run(self, inputs: Sequence[object], outputs: Sequence[Any], done: Callable[[str], None]) -> None:
         check_counts(self.signature, len(inputs), len(outputs))
-        slots = (*self.signature.inputs, *self.signature.outputs)
-        given = [self._tensor(slot, x) for slot, x in zip(slots, (*inputs, *outputs), strict=True)]
+        slots, place = (*self.signature.inputs, *self.signature.outputs), self._place((*inputs, *outputs))
+        given = [self._tensor(slot, x, place) for slot, x in zip(slots, (*inputs, *outputs), strict=True)]
         tensors = {slot.name: tensor for slot, tensor in zip(slots, given, strict=True)}
         for name, (shape, dtype) in self.namespace["BETWEEN"].items():
-            tensors[name] = self.torch.empty(shape, dtype=self._dtype(dtype), device=self.device)
-        for launch in self.launches:
-            self._launch(launch, tensors)
-            done(launch[0])
+            tensors[name] = self.torch.empty(shape, dtype=self._dtype(dtype), device=place)
+        with self._on(place):
+            for launch in self.launches:
+                self._launch(launch, tensors)
+                done(launch[0])
         for output, tensor in zip(outputs, given[len(inputs) :], strict=True):
             self._give(output, tensor)
+
+    def _place(self, given: Sequence[object]) -> Any:
+        """The device of a call: that of the first tensor on a GPU, the current one where there is none."""
+        if self.device == CPU:
+            return CPU
+        return next((x.device for x in given if is_torch_tensor(x) and is_on_device(x)), CUDA)  # type: ignore[attr-defined]
+
+    @contextmanager
+    def _on(self, place: Any) -> Iterator[None]:
+        """Inside, kernels run on a device; in the interpreter, which replaces functions of Triton, one call at a time."""
+        if self.device == CUDA:
+            with self.torch.cuda.device(place):
+                yield
+        else:
+            with _turn, np.errstate(all="ignore"):
+                yield
 
     def _launch(self, launch: Launch, tensors: Mapping[str, Any]) -> None:
         kernel, blocks, names, warps, stages = launch
@@ -127,15 +147,15 @@ class Loaded:
         with self.watching(used) if self.watching is not None else _nothing(), compiler_errors(kernel):
             self.namespace[kernel][(blocks,)](*used.values(), num_warps=warps, num_stages=stages)
 
-    def _tensor(self, slot: TensorSlot, x: Any) -> Any:
+    def _tensor(self, slot: TensorSlot, x: Any, place: Any) -> Any:
         """A contiguous tensor on the device, of the same memory where `x` has such."""
         if is_torch_tensor(x) or (self.device == CUDA and not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__")):
             tensor = x if is_torch_tensor(x) else self.torch.from_dlpack(x)
             self._check(slot, tensor)
-            return tensor.to(self.device).contiguous()
+            return tensor.to(place).contiguous()
         array = as_array(x)
         bind(Signature((), (slot,), ()), [array])
-        return self._of_array(array).to(self.device)
+        return self._of_array(array).to(place)
 
     def _check(self, slot: TensorSlot, tensor: Any) -> None:
         """The checks of arrays, of something with the tensor's shape and type."""

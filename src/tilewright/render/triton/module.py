@@ -68,7 +68,7 @@ def module(title: str, routines: Sequence[Routine], between: Iterable[Tensor]) -
         helpers |= kernel.helpers
         texts.append(kernel.text)
         launches.append(Launch(name, kernel.blocks, arguments, *_resources(routine.region)))
-    head = f'"""{title}"""\n\nimport triton\nimport triton.language as tl'
+    head = f"# {' '.join(title.split())}\n\nimport triton\nimport triton.language as tl"
     tensors = {tensor.name: (tensor.shape, tensor.dtype) for tensor in between}
     data = f"LAUNCHES = {_literal([_row(launch) for launch in launches])}\n\nBETWEEN = {_literal(tensors)}"
     parts = (head, *(definition(function, is_whole=is_whole) for function, is_whole in sorted(helpers)), *texts, data)
