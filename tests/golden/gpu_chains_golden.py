@@ -64,7 +64,8 @@ def _line(model_plan: ModelPlan) -> str:
     numbers = dict(fused.operators[0].leaf.numbers)
     choice = "fused" if len(model_plan.plans) == 1 else f"apart, {len(model_plan.plans)} kernels"
     return (
-        f"{choice:17} fused {fused.price.seconds * 1e6:6.2f} us, apart {apart_s * 1e6:6.2f} us, gain {apart_s / fused.price.seconds:4.2f};"
+        f"{choice:17} fused {fused.price.seconds * 1e6:6.2f} us, apart {apart_s * 1e6:6.2f} us,"
+        f" gain {apart_s / fused.price.seconds:4.2f};"
         f" memory {least / 1e6:5.2f} MB, apart {most / 1e6:5.2f} MB, {1 - least / most:3.0%} fewer;"
         f" {tiles}, {numbers['warps']:.0f} warps, {numbers['stages']:.0f} stages"
     )

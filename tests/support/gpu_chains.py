@@ -182,6 +182,7 @@ PROGRAMS: Mapping[str, Program] = {
     "chain, long depth": (lambda a, b, c: (a @ b) @ c, ((33, 500), (500, 60), (60, 40))),
     "attention": (lambda q, k, v: tw.softmax(q @ transposed(k) * 0.125, axis=-1) @ v, ((2, 33, 20), (2, 90, 20), (2, 90, 24))),
     "causal attention": (_causal(41), ((2, 41, 20), (2, 41, 20), (2, 41, 24))),
+    "causal attention, long": (_causal(150), ((2, 150, 20), (2, 150, 20), (2, 150, 24))),
     "mlp": (lambda x, w, c, v, e: tw.gelu(x @ w + c) @ v + e, ((37, 20), (20, 90), (90,), (90, 24), (24,))),
     "softmax, gemm": (lambda x, w: tw.softmax(x, axis=-1) @ w, ((37, 50), (50, 60))),
     "gemm, softmax": (lambda x, w: tw.softmax(x @ w, axis=-1), ((37, 50), (50, 60))),

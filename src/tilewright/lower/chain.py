@@ -24,7 +24,7 @@ from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
-from tilewright.lower.iteration_domains import pieces, plain_part, restricted, scope_of
+from tilewright.lower.iteration_domains import keys_of_tiles, pieces, plain_part, restricted, scope_of
 from tilewright.lower.required_regions import RequiredRegions
 from tilewright.lower.row_reductions import (
     correct_sums,
@@ -173,6 +173,9 @@ def _lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Stateme
 
 
 def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Statement, ...]:
+    outside = scope
+    if state.takes_tiles and (keys := keys_of_tiles(state, loop, scope)) is not None:
+        scope = scope.at(loop.axis, keys)
     outer = scope.ranges[loop.axis]
     inner = _block(loop, scope)
     body = _lower_body(state, loop.body, scope.enter(loop, inner))
@@ -182,7 +185,7 @@ def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Stateme
     blocks = For(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty)
     if not state.takes_tiles:
         return (blocks,)
-    return (*before_loop(state, loop, scope), blocks, *behind_loop(state, loop, scope))
+    return (*before_loop(state, loop, outside), blocks, *behind_loop(state, loop, outside))
 
 
 def _block(loop: tree.Loop, scope: Scope) -> Range:

@@ -30,6 +30,8 @@ from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.types import Access, Guard, Operator, largest_extent
 from tilewright.lower.context import IterationDomain, Lowering, Scope
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, Mask, key_mask_of, key_step, loops_around_mask
+from tilewright.plan.regions.tile_domains import tile_domain
+from tilewright.plan.schedule import Loop
 from tilewright.records import record
 
 MOST_PIECES = 128
@@ -206,6 +208,28 @@ def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Statement, ...], Sc
     keys = Range(start, size, whole.capacity, sizes, whole.most)
     domain = IterationDomain(key_mask.axis, keys, data)
     return tuple(nodes), replace(scope, ranges={**scope.ranges, key_mask.axis: keys}, domain=domain)
+
+
+def keys_of_tiles(state: Lowering, loop: Loop, scope: Scope) -> Range | None:
+    """The keys that masks let the current tile of rows see, in whole tiles, seen from outside of the loop over them.
+
+    None where no mask bounds them, or where the loop has one tile, or cuts another one.
+    """
+    domain, whole = tile_domain(state.chain), scope.ranges[loop.axis]
+    if domain is None or loop.axis != domain.axis or not isinstance(whole.size, int) or whole.size <= loop.tile:
+        return None
+    paths = (state.plan.schedule.path(name) for name in domain.operators)
+    if whole.start != 0 or not all(any(one is loop for one in path) for path in paths):
+        return None
+    data = dict.fromkeys(domain.limits, 0)
+    starts, stops = _bounds(domain.limits, domain.axis, scope, data, largest=True)
+    start: IntegerExpression = 0
+    if starts:
+        start = round_down(maximum(0, minimum(reduce(maximum, starts), whole.size - 1)), loop.tile)
+    size = whole.size - start
+    if stops:
+        size = minimum(maximum(round_up(reduce(minimum, stops) - start, loop.tile), loop.tile), size)
+    return Range(start, size, whole.capacity, frozenset((loop.tile, whole.size)))
 
 
 def _key_mask_here(state: Lowering, scope: Scope) -> KeyMask | None:

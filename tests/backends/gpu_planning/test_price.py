@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.oracles import gpu_price
 from tests.support.gpu_chains import PROGRAMS, chain_of, transposed
 from tilewright.backends.triton_gpu.figures import gpu_of
@@ -121,3 +122,15 @@ def test_scores_cost_functions() -> None:
     plans = [GpuPlanner().plan(chain, Machine.named("a100")) for chain in (without, attention)]
     assert plans[0].price.seconds < plans[1].price.seconds
     assert any(term.kind is TermKind.FUNCTIONS for term in plans[1].price.terms)
+
+
+def test_causal_masks_leave_out_half_of_the_work() -> None:
+    shapes = (2, 2048, 64), (2, 2048, 64), (2, 2048, 64)
+
+    def causal(q: object, k: object, v: object) -> object:
+        at = tw.arange(2048)
+        return tw.softmax(tw.where(at[:, None] >= at[None, :], q @ transposed(k) * 0.125, -np.inf), axis=-1) @ v
+
+    whole, masked = (chain_of(f, *shapes, dtype=HALF) for f in (PROGRAMS["attention"][0], causal))
+    seconds = [GpuPlanner().plan(chain, Machine.named("a100")).price.seconds for chain in (whole, masked)]
+    assert 0.5 < seconds[1] / seconds[0] < 0.75

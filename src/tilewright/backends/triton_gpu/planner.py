@@ -170,7 +170,8 @@ def _axes_of(product: Product) -> tuple[tuple[str, str], ...]:
 
 
 def _useful(best: Chosen, product: Product, operator: Operator) -> float:
-    """The share of the flops of whole tiles that are of points of the operator, each once: what is made again is not useful."""
+    """The flops of all points of the operator, each once, over those of whole tiles: what is made again is not useful, and where
+    masks leave out blocks it may be above 1."""
     extents = (axis.extent for axis in operator.axes)
     needed = 2 * prod(float(extent) for extent in extents if isinstance(extent, int))
     work = best.kernel.work

@@ -193,7 +193,7 @@ def _waits(work: Work, operands: Sequence[Operands], found: Candidates, trips: T
     steps = prod(trips[axis] for axis in _inner_loops(work, first))
     if not is_two:
         return load + trip + (steps - 1) * next_trip
-    outer = prod(trips[axis] for axis in (*operands[1].product.taps, work.skeleton.roles.fused))
+    outer = work.fused_trips(trips) * prod(trips[axis] for axis in operands[1].product.taps)
     if work.skeleton.is_whole:
         return load + 2 * trip + (outer - 1) * np.maximum(2 * trip, next_trip)
     return outer * (load + trip + (steps - 1) * next_trip + load + trip)

@@ -12,11 +12,14 @@ from dataclasses import field
 from math import prod
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from tilewright.backends.triton_gpu.guarded_points import real_points
 from tilewright.backends.triton_gpu.roles import Product
 from tilewright.backends.triton_gpu.skeleton import Skeleton
 from tilewright.graph.expressions.scalar import Apply, Scalar, subexpressions
 from tilewright.graph.types import Access, Operator
+from tilewright.plan.regions.tile_domains import TileDomain, tile_domain
 from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.records import record
 
@@ -42,10 +45,50 @@ class Read:
     """Of the tensor's elements that one walk along all axes of the access loads."""
     element_bytes: int
 
-    def bytes(self, trips: Tiles) -> Count:
+    def bytes(self, trips: Tiles, masked: Masked | None = None) -> Count:
         """All that blocks load together: a walk for every trip of the loops that the access does not depend on."""
         own = _axes(self.access)
-        return self.points * self.element_bytes * prod(trips[axis] for axis in self.loops if axis not in own)
+        if masked is None or masked.domain.axis not in self.loops:
+            return self.points * self.element_bytes * prod(trips[axis] for axis in self.loops if axis not in own)
+        pair = masked.domain.row, masked.domain.axis
+        points = self.points // prod(masked.extents[axis] for axis in pair if axis in own)
+        others = prod(trips[axis] for axis in self.loops if axis not in own and axis not in pair)
+        return points * self.element_bytes * others * trips[PAIRS[pair[0] in own, pair[1] in own]]
+
+
+@record
+class Masked:
+    """Masks that leave out blocks of keys, and the extents of keys and rows."""
+
+    domain: TileDomain
+    extents: Mapping[str, int] = field(hash=False)
+
+    def sums(self, tiles: Tiles) -> dict[str, Count]:
+        """By the names of `PAIRS`: sums over all blocks of rows."""
+        sizes = [tiles.get(axis, 1) for axis in (self.domain.row, self.domain.axis)]
+        if not any(isinstance(size, np.ndarray) for size in sizes):
+            return dict(zip(PAIRS.values(), self._sums(*map(int, sizes)), strict=True))
+        pairs = np.stack(np.broadcast_arrays(*sizes))
+        known, which = np.unique(pairs, axis=1, return_inverse=True)
+        found = np.array([self._sums(int(row), int(key)) for row, key in known.T], float)
+        return {name: found[which.ravel(), place] for place, name in enumerate(PAIRS.values())}
+
+    def _sums(self, rows: int, keys: int) -> tuple[int, int, int, int]:
+        extent, length = self.extents[self.domain.row], self.extents[self.domain.axis]
+        first = np.arange(0, extent, rows)
+        last = np.minimum(first + rows, extent) - 1
+        _, count = self.domain.keys(first, last, length, keys) if length > keys else (0, length + 0 * first)
+        held, trips = last - first + 1, -(-count // keys)
+        return int(trips.sum()), int(count.sum()), int((held * trips).sum()), int((held * count).sum())
+
+
+PAIRS = {
+    (False, False): "# trips",
+    (False, True): "# keys",
+    (True, False): "# rows of trips",
+    (True, True): "# rows of keys",
+}
+"""Names among trips, by whether something depends on rows and on keys: what all blocks of rows have together."""
 
 
 @record(eq=False)
@@ -60,10 +103,18 @@ class Work:
     store_bytes: int
     functions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """By operator (times that a point takes the unit of functions, other operations of a point)."""
+    masked: Masked | None = None
 
     def trips(self, tiles: Tiles) -> dict[str, Count]:
-        """How often the loop over every axis runs."""
-        return {axis: -(-extent // tiles.get(axis, 1)) for axis, extent in self.extents.items()}
+        """How often the loop over every axis runs, without masks, and what masks leave (`PAIRS`)."""
+        found = {axis: -(-extent // tiles.get(axis, 1)) for axis, extent in self.extents.items()}
+        return found if self.masked is None else {**found, **self.masked.sums(tiles)}
+
+    def fused_trips(self, trips: Tiles) -> Count:
+        """Blocks of the fused axis in a block of the grid, on average."""
+        if self.masked is None:
+            return trips[self.skeleton.roles.fused]
+        return trips[PAIRS[False, False]] / trips[self.masked.domain.row]
 
     def blocks(self, trips: Tiles) -> Count:
         """Blocks of the grid."""
@@ -71,7 +122,11 @@ class Work:
 
     def visits(self, operator: str, trips: Tiles) -> Count:
         """How often an operator runs, in all blocks."""
-        return prod(trips[axis] for axis in self.loops[operator])
+        loops = self.loops[operator]
+        if self.masked is None or self.masked.domain.axis not in loops:
+            return prod(trips[axis] for axis in loops)
+        pair = self.masked.domain.row, self.masked.domain.axis
+        return trips[PAIRS[False, False]] * prod(trips[axis] for axis in loops if axis not in pair)
 
     def flops(self, product: Product, tiles: Tiles, trips: Tiles) -> Count:
         """Of a product, on whole tiles: two for each multiply-add."""
@@ -82,7 +137,7 @@ class Work:
         """Bytes by tensor into all cores, and of the output out of them."""
         found: dict[str, Count] = {}
         for read in self.reads:
-            found[read.access.tensor] = found.get(read.access.tensor, 0) + read.bytes(trips)
+            found[read.access.tensor] = found.get(read.access.tensor, 0) + read.bytes(trips, self.masked)
         output = self.skeleton.roles.chain.output
         return {**found, output: found.get(output, 0) + self.store_bytes}
 
@@ -114,7 +169,16 @@ def work_of(skeleton: Skeleton) -> Work:
     written = prod(extents[axis] for axis in chain.operators[-1].write.axes()) * output.element_bytes
     products = {product.operator.name for product in skeleton.roles.products}
     functions = {operator.name: _functions(operator) for operator in chain.operators if operator.name not in products}
-    return Work(skeleton, extents, loops, reads, written, functions)
+    return Work(skeleton, extents, loops, reads, written, functions, _masked(skeleton, loops, extents))
+
+
+def _masked(skeleton: Skeleton, loops: Mapping[str, tuple[str, ...]], extents: Mapping[str, int]) -> Masked | None:
+    """What masks leave out of the loop over the fused axis; None where they bound nothing there."""
+    domain = tile_domain(skeleton.roles.chain)
+    if domain is None or domain.axis != skeleton.roles.fused:
+        return None
+    inside = all(domain.axis in loops[name] for name in domain.operators)
+    return Masked(domain, extents) if inside and domain.row in skeleton.roles.grid else None
 
 
 def _functions(operator: Operator) -> tuple[int, int]:
