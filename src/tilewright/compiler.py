@@ -58,11 +58,11 @@ from tilewright.plan.search.core import library as core_library
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
-from tilewright.plan.whole_model.division import PlanningOptions, options_for
 from tilewright.plan.whole_model.kept_divisions import Answers
 from tilewright.plan.whole_model.known_divisions import KnownDivisions, is_small, known_divisions
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
+from tilewright.plan.whole_model.planning_options import PlanningOptions, options_for
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts, search_core
 from tilewright.runtime.tuning import plans as tuned_plans

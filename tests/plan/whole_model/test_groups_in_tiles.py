@@ -15,7 +15,8 @@ from tilewright.machine import Machine
 from tilewright.plan.chains import canonical_form
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import forget_plans
-from tilewright.plan.whole_model.division import Division, division_of, options_for
+from tilewright.plan.whole_model.division import Division, division_of
+from tilewright.plan.whole_model.planning_options import options_for
 
 MACHINES = ("x86-64-v2", "cascadelake-6240")
 

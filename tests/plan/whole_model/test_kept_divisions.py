@@ -21,7 +21,8 @@ from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import forget_plans
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import known_divisions
-from tilewright.plan.whole_model.division import division_of, options_for
+from tilewright.plan.whole_model.division import division_of
+from tilewright.plan.whole_model.planning_options import options_for
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")

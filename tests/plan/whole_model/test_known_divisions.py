@@ -18,9 +18,9 @@ from tilewright.plan.planner import forget_plans, price_chain
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import known_divisions
-from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.forms import NEAR, form_of
 from tilewright.plan.whole_model.known_divisions import MOST_LOSS, efficiency, taken_over
+from tilewright.plan.whole_model.planning_options import options_for
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")

@@ -12,9 +12,9 @@ from tilewright import compiler
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.whole_model import layout_choice
-from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.known_divisions import known_divisions
 from tilewright.plan.whole_model.layout_choice import images_of
+from tilewright.plan.whole_model.planning_options import options_for
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")

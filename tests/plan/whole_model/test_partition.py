@@ -151,7 +151,7 @@ def test_a_large_whole_is_planned_only_where_joined_neighbours_suggest_it(monkey
         planned.append(len(chain.operators))
         return price_chain(chain, *arguments)
 
-    monkeypatch.setattr("tilewright.plan.whole_model.division.price_chain", counted)
+    monkeypatch.setattr("tilewright.plan.whole_model.planning_options.price_chain", counted)
     assert len(partition(mlp(128, (768, 3072, 768, 3072, 768)), CASCADE_LAKE).plans) > 1
     assert max(planned) == 2, "a bound rules out every pair of products"
     assert len(partition(mlp(65536, (64,) * 5), CASCADE_LAKE).plans) == 1

@@ -21,11 +21,11 @@ from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import source_position
 from tilewright.plan.model.needed_work import least_bytes
-from tilewright.plan.whole_model.division import PlanningOptions
 from tilewright.plan.whole_model.forms import Form, form_of
 from tilewright.plan.whole_model.groups import DataFlow, Group, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.partition import barriers_of, divided_groups
+from tilewright.plan.whole_model.planning_options import PlanningOptions
 from tilewright.records import record
 
 Algorithms = Mapping[str, Algorithm]

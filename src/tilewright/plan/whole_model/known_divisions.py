@@ -31,8 +31,9 @@ from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.threads import LEAST_PARALLEL_S, enough_blocks, imbalance
 from tilewright.plan.types import Plan
-from tilewright.plan.whole_model.division import Division, Part, PlanningOptions, division_of
+from tilewright.plan.whole_model.division import Division, Part, division_of
 from tilewright.plan.whole_model.forms import Near, form_of
+from tilewright.plan.whole_model.planning_options import PlanningOptions
 
 SMALL_MODEL = 32
 """Operators up to which a model is planned exactly: no loops are taken over."""

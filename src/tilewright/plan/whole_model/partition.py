@@ -20,9 +20,10 @@ from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.reasons import Barrier, CannotFuse, Unplannable
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
-from tilewright.plan.whole_model.division import Division, options_for
+from tilewright.plan.whole_model.division import Division
 from tilewright.plan.whole_model.groups import DataFlow, Group, Operators, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
+from tilewright.plan.whole_model.planning_options import options_for
 from tilewright.records import record
 
 Told: TypeAlias = Callable[[Sequence[Plan]], None]
