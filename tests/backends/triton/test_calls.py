@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from tests.support.triton_calls import given_in, in_bfloat16, refused
+from tests.support.triton_calls import block_error, constants_error, given_in, in_bfloat16, refused
 
 
 @pytest.mark.parametrize("kind", ["strides", "read-only", "torch", "out", "threads", "profile"])
@@ -20,3 +20,14 @@ def test_tensors_of_bfloat16(interpreter: ProcessPoolExecutor) -> None:
 
 def test_wrong_arguments_are_named(interpreter: ProcessPoolExecutor) -> None:
     assert interpreter.submit(refused).result() == ["ShapeError", "DTypeError"]
+
+
+@pytest.mark.parametrize("target", ["a100", "h100"])
+def test_a_transformer_block_has_attention_and_mlp_as_one_kernel_each(interpreter: ProcessPoolExecutor, target: str) -> None:
+    error, products = interpreter.submit(block_error, target).result()
+    assert error <= 1e-3
+    assert sorted(products) == [1, 1, 1, 1, 2, 2]
+
+
+def test_constants_are_arguments_that_calls_do_not_give(interpreter: ProcessPoolExecutor) -> None:
+    assert interpreter.submit(constants_error).result() <= 1e-3
