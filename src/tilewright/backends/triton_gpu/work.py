@@ -70,7 +70,7 @@ class Masked:
             return dict(zip(PAIRS.values(), self._sums(*map(int, sizes)), strict=True))
         pairs = np.stack(np.broadcast_arrays(*sizes))
         known, which = np.unique(pairs, axis=1, return_inverse=True)
-        found = np.array([self._sums(int(row), int(key)) for row, key in known.T], float)
+        found = np.array([self._sums(int(row), int(key)) for row, key in known.T], float).reshape(-1, len(PAIRS))
         return {name: found[which.ravel(), place] for place, name in enumerate(PAIRS.values())}
 
     def _sums(self, rows: int, keys: int) -> tuple[int, int, int, int]:
