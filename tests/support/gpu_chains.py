@@ -160,11 +160,6 @@ def _grouped(q: Any, k: Any, v: Any) -> Any:
     return tw.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
 
-def _layer_norm(x: Any, w: Any) -> Any:
-    centred = x - tw.mean(x, axis=-1, keepdims=True)
-    return (centred / tw.sqrt(tw.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)) @ w
-
-
 def _conv(second: int, stride: int = 1) -> Callable[..., Any]:
     def convolutions(x: Any, w: Any, v: Any) -> Any:
         first = tw.relu(tw.conv2d(x, w, padding=w.shape[-1] // 2, stride=stride))
@@ -186,6 +181,12 @@ PROGRAMS: Mapping[str, Program] = {
     "mlp": (lambda x, w, c, v, e: tw.gelu(x @ w + c) @ v + e, ((37, 20), (20, 90), (90,), (90, 24), (24,))),
     "softmax, gemm": (lambda x, w: tw.softmax(x, axis=-1) @ w, ((37, 50), (50, 60))),
     "gemm, softmax": (lambda x, w: tw.softmax(x @ w, axis=-1), ((37, 50), (50, 60))),
+    "norm, gemm": (lambda x, g, b, w: tw.layer_norm(x, (50,), g, b) @ w, ((37, 50), (50,), (50,), (50, 60))),
+    "mlp, residual, norm": (
+        lambda x, w, v, g, b: tw.layer_norm(tw.gelu(x @ w) @ v + x, (40,), g, b),
+        ((37, 40), (40, 90), (90, 40), (40,), (40,)),
+    ),
+    "mean of pixels": (lambda x: tw.mean(x, axis=(2, 3)), ((2, 5, 7, 9),)),
     "relu, gemm": (lambda x, w: tw.relu(x) @ w, ((37, 300), (300, 60))),
     "softmax": (lambda x: tw.softmax(x, axis=-1), ((37, 300),)),
     "sum of columns": (lambda x: tw.sum(x, axis=0), ((300, 37),)),

@@ -255,8 +255,6 @@ def _without_products(chain: Chain) -> Roles:
     summed = ""
     if len(reducing) == 1 and reducing[0].reduction == SUM:
         summed = reducing[0].name
-    elif len([axis for axis in reduced if extents[axis] > 1]) > 1:
-        raise refused(chain, f"rows along several axes, {', '.join(sorted(reduced))}, are reduced at once")
     written = chain.operators[-1].write.innermost()
     column = max(sorted(reduced), key=lambda axis: extents[axis], default="") or written or next(iter(axes), "")
     others = [axis for axis in axes if axis != column and axis not in reduced]

@@ -36,7 +36,7 @@ class Skeleton:
 def skeletons(roles: Roles) -> tuple[Skeleton, ...]:
     """The possible loops: with the depth whole, which taps forbid, and cut, which rows of an operand forbid."""
     if not roles.products:
-        tiled = tuple(filter(None, (roles.row, roles.column)))
+        tiled = tuple(dict.fromkeys(filter(None, (roles.row, roles.column, *sorted(roles.whole)))))
         return (Skeleton(roles, _loops(roles, _without_products(roles)), tiled, False),)
     first = roles.products[0]
     found = []
