@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -201,6 +202,17 @@ def test_a_text_is_there_without_the_device(device: Device) -> None:
     lowered = lower(perceptron, *arrays((17, 12), (12, 40), (40,), (40, 8)))
     assert lowered.source.startswith("{")
     assert lowered.source == lowered.compile(runner="interpreter").source
+
+
+def test_the_text_for_a_cpu_is_that_of_its_kernel() -> None:
+    lowered = tw.jit(lambda x: x + 1).lower(tw.spec((5,)))
+    assert lowered.source == lowered.compile().source
+
+
+def test_a_kernel_of_a_device_cannot_be_saved(device: Device, tmp_path: Path) -> None:
+    kernel = lower(lambda a, b: a @ b, *arrays((8, 16), (16, 8))).compile(runner="interpreter")
+    with pytest.raises(TilewrightError, match="a TakesTensors cannot be saved"):
+        kernel.save(tmp_path / "kernel.tw")
 
 
 def test_a_call_says_what_is_missing_and_what_runs_here(device: Device) -> None:

@@ -87,7 +87,7 @@ def jit(
     order; "float32" also those whose errors are relative to the largest element of a small tile of an image, with NaN and
     infinities in the same places (a call that meets one is computed again as by "strict"); "fast" also those of larger tiles, in
     which NaN and infinities spread; "bf16" is "float32" with operands of products with constant weights rounded to bfloat16
-    (docs/correctness.md has the bounds).
+    (docs/correctness.md has the bounds); "tf32", of targets with units for it, rounds operands of float32 products to tf32.
 
     `dynamic` of None specialises the first call; an extent that is met with a second value is known at run time from then on,
     and one kernel serves all its values (but 0; ranges are split where the function asks questions about it). True takes every
@@ -104,6 +104,10 @@ def jit(
     values are refused, which are no numbers. Python's and NumPy's numbers inside the function take the type of the arrays beside
     them; `where(condition, 1.0, 0.0)` has the default type, float32. `interpret=True` follows the same rules in all types but
     complex ones: `frontend/tracing/promotion.py` has the table.
+
+    Targets with an accelerator compute in more types, as their backend says: halves, whose sums are of float32, and bytes, whose
+    sums are of int32. A product of int8 is int8, as in NumPy; that of a.astype(numpy.int32) and b.astype(numpy.int32) is int32,
+    and reads the bytes. Tensors in memory of the device are taken as they are, and results are there, too.
 
     >>> import numpy as np
     >>> double = jit(lambda x: x * 2)
