@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import numpy as np
+
+import tilewright as tw
 from tests.support.random import planned
 from tests.support.sweeps import EQUAL, REFUSED, WRONG, Outcome
 from tilewright import compiler
@@ -33,3 +36,11 @@ def graph_outcome(seed: int, target: str) -> Outcome:
         if result.dtype != wanted.rounded.dtype or (difference := wanted.difference(result)):
             return Outcome(WRONG, f"{name} of {result.dtype} is off by {difference:.3g}, {wanted.tolerance:.3g} are allowed")
     return Outcome(EQUAL)
+
+
+def row_maxima() -> list[float | None]:
+    """The maxima of rows with infinity, with numbers, and with NaN, for which stands None."""
+    x = np.full((3, 40), 1.0, np.float32)
+    x[0, 3], x[1, 4], x[2, 5] = np.inf, 2.0, np.nan
+    found = tw.jit(lambda x: tw.max(x, axis=-1), target="h100").lower(tw.spec(x.shape)).compile(runner="interpreter")(x)
+    return [None if np.isnan(one) else float(one) for one in found]

@@ -9,7 +9,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.sweeps import EQUAL
-from tests.support.triton_graphs import graph_outcome
+from tests.support.triton_graphs import graph_outcome, row_maxima
 
 SEEDS = {
     "functions": 0,
@@ -46,3 +46,15 @@ def test_what_wants_float32_keeps_its_operands() -> None:
     assert len(products) == 1
     source = tw.jit(product, target="a100").lower(*specs).source
     assert 'input_precision="ieee"' in source
+
+
+def test_extremes_hand_nan_on() -> None:
+    def source(function):
+        return tw.jit(function, target="a100").lower(tw.spec((8, 40))).source
+
+    assert "float('nan')" in source(lambda x: tw.max(x, axis=-1))
+    assert "float('nan')" not in source(lambda x: tw.softmax(x, axis=-1))
+
+
+def test_nan_comes_out(interpreter: ProcessPoolExecutor) -> None:
+    assert interpreter.submit(row_maxima).result() == [float("inf"), 2.0, None]

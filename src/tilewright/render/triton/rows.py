@@ -107,8 +107,17 @@ class _Rows:
             gained, is_whole = self._gained(state), self.values.is_whole and isfinite(state.identity)
             is_neutral = state.identity == NEUTRAL[state.combine]
             text = gained if is_neutral else REDUCED[state.combine][1].format(gained, number(state.identity, is_whole=is_whole))
+            text = self._with_nan(state, text)
             self._know(state.name, self._assigned(state.name, text, self.kept))
         self._write(self.leaf.reduction.finish)
+
+    def _with_nan(self, state: StateVariable, text: str) -> str:
+        """The extreme of a row, or NaN where one of its points is: `tl.max` drops it. Sums of shares hand it on anyway."""
+        if state.combine == "add" or self.leaf.reduction.rescales or self.values.is_whole or not self.along:
+            return text
+        points = self._points.text
+        tests = summed(Tile(f"({points} != {points}).to(tl.int32)", self.dims, "int32"), self.along, "maximum")
+        return f"tl.where({tests.text} > 0, float('nan'), {text})"
 
     def continued(self, running: RunningStates) -> None:
         """A block of rows: states go on from what they were, and the factor of older weights is kept."""
