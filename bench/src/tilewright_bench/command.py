@@ -20,7 +20,7 @@ from tilewright.cli import parameters
 from tilewright.cli.model_feeds import model_shapes
 from tilewright.cli.parameters import choice
 from tilewright.errors import TilewrightError
-from tilewright.tune.shapes import TABLE_IV
+from tilewright.tune.shapes import TABLE_IV, TABLE_V
 from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, mlp_shapes
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
@@ -28,6 +28,8 @@ from tilewright_bench.cases.int8_shapes import CASE_NAMES, QUICK_NAMES, TABLE_NA
 from tilewright_bench.environment import restart_if_unfair
 
 if TYPE_CHECKING:
+    from tilewright_bench.gpu.report import Measured
+    from tilewright_bench.gpu.results import Skipped
     from tilewright_bench.predicted_chains import PredictedChains
     from tilewright_bench.run import Settings
     from tilewright_bench.tables.report import Report
@@ -37,6 +39,13 @@ GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
 ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
 CONV_CHAIN_NAMES = tuple(shape.name for shape in conv_chain_shapes.SHAPES)
+
+GPU_NAMES = (
+    *CHAIN_NAMES,
+    *(f"{name} softmax" for name in CHAIN_NAMES),
+    *(f"{shape.name}{kind}" for kind in ("", " ReLU") for shape in TABLE_V),
+    *("causal GQA", "MLP", "GEMM 4096"),
+)
 
 
 def names_of(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
@@ -272,6 +281,39 @@ def int8(json_file: str | None, **options: Any) -> None:
     _publish("int8", measured_int8(**options), json_file)
 
 
+@bench.command()
+@click.option("--cases", callback=names_of(GPU_NAMES), metavar="NAME,...", help="By default all; a wrong name tells some.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1),
+    default=540,
+    show_default=True,
+    help="For everything: what is optional is left out first.",
+)
+@click.option("--repeats", type=click.IntRange(1), default=21, show_default=True, help="Rounds of turns; figures are medians.")
+@click.option("--compile/--no-compile", "compiles", default=True, help="torch.compile beside PyTorch eager.")
+@click.option("--counters/--no-counters", "counts", default=True, help="Bytes of DRAM, where `ncu` is installed and permitted.")
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    callback=_writable_file,
+    help="By default <date>-gpu-<card>.json here; - prints that instead of the table.",
+)
+def gpu(json_file: str | None, cases: tuple[str, ...] | None, **options: Any) -> None:
+    """Chains of Tables IV and V, attention, an MLP, a product on the GPU that is here: results, resources, times beside PyTorch,
+    the contract of the replaceable product, fitted estimates. Without a GPU one line says what is missing."""
+    from tilewright_bench.gpu.files import result_name
+    from tilewright_bench.gpu.report import Measured, gpu_report
+    from tilewright_bench.gpu.run import Settings
+
+    report = gpu_report(cases, Settings(options["repeats"], options["seconds"], options["compiles"], options["counts"]))
+    if json_file is None and isinstance(report, Measured):
+        json_file = result_name(report.report.card.card)
+        click.echo(f"gpu: {json_file} has everything", err=True)
+    _publish("gpu", report, json_file)
+
+
 def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **settings: Any) -> Report:
     """Run the benchmark of chains in a fair environment, restarting the process for that if need be; progress on stderr.
 
@@ -386,7 +428,7 @@ def _odd_seed(odd: bool, seed: int | None) -> int | None:
     return (random.randrange(1000) if seed is None else seed) if odd else None
 
 
-def _publish(name: str, report: Report | PredictedChains, json_file: str | None) -> None:
+def _publish(name: str, report: Report | PredictedChains | Measured | Skipped, json_file: str | None) -> None:
     if json_file != "-":
         click.echo(report.as_text())
     if json_file is not None:

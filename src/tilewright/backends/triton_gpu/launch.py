@@ -26,6 +26,7 @@ from tilewright.backends.triton_gpu import interpreter
 from tilewright.dtypes import dtype_named
 from tilewright.entry_point import Signature, TensorSlot
 from tilewright.errors import TilewrightError, ToolchainError, needs_packages
+from tilewright.records import record
 from tilewright.runtime.arrays import as_array, is_on_device, is_torch_tensor
 from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.pool import MemoryStats
@@ -42,6 +43,19 @@ CPU, CUDA = "cpu", "cuda"
 _numbers = count()
 _turn = threading.RLock()
 """Of calls in the interpreter."""
+
+
+@record
+class Resources:
+    """What a compiled kernel takes, as the driver tells when it loads the code."""
+
+    kernel: str
+    registers: int
+    """Of a thread, 32 bits each."""
+    spills: int
+    """Of registers into local memory."""
+    shared_bytes: int
+    """Of a block."""
 
 
 @dataclass(eq=False)
@@ -109,19 +123,37 @@ class Loaded:
         """Nothing is kept between calls: PyTorch's allocator has what tensors between kernels take."""
         return MemoryStats(0, 0)
 
+    def resources(self, inputs: Sequence[object]) -> tuple[Resources, ...]:
+        """Compile every kernel that a call with these inputs launches, without running it. Raises as `run`, and on the CPU."""
+        place = self._place(inputs)
+        tensors = self._tensors(inputs, self.new_outputs(inputs), place)
+        with self._on(place):
+            return tuple(self._resources(launch, tensors) for launch in self.launches if launch[1])
+
+    def _resources(self, launch: Launch, tensors: Mapping[str, Any]) -> Resources:
+        kernel, blocks, names, warps, stages = launch
+        given = [tensors[name] for name in names]
+        with compiler_errors(kernel):
+            return compiled_resources(kernel, self.namespace[kernel], given, (blocks,), {}, warps, stages)
+
     def _run(self, inputs: Sequence[object], outputs: Sequence[Any], done: Callable[[str], None]) -> None:
-        check_counts(self.signature, len(inputs), len(outputs))
-        slots, place = (*self.signature.inputs, *self.signature.outputs), self._place((*inputs, *outputs))
-        given = [self._tensor(slot, x, place) for slot, x in zip(slots, (*inputs, *outputs), strict=True)]
-        tensors = {slot.name: tensor for slot, tensor in zip(slots, given, strict=True)}
-        for name, (shape, dtype) in self.namespace["BETWEEN"].items():
-            tensors[name] = self.torch.empty(shape, dtype=self._dtype(dtype), device=place)
+        place = self._place((*inputs, *outputs))
+        tensors = self._tensors(inputs, outputs, place)
         with self._on(place):
             for launch in self.launches:
                 self._launch(launch, tensors)
                 done(launch[0])
-        for output, tensor in zip(outputs, given[len(inputs) :], strict=True):
-            self._give(output, tensor)
+        for slot, output in zip(self.signature.outputs, outputs, strict=True):
+            self._give(output, tensors[slot.name])
+
+    def _tensors(self, inputs: Sequence[object], outputs: Sequence[Any], place: Any) -> dict[str, Any]:
+        """By name: arguments as tensors of a device, and new ones between kernels."""
+        check_counts(self.signature, len(inputs), len(outputs))
+        slots = (*self.signature.inputs, *self.signature.outputs)
+        tensors = {slot.name: self._tensor(slot, x, place) for slot, x in zip(slots, (*inputs, *outputs), strict=True)}
+        for name, (shape, dtype) in self.namespace["BETWEEN"].items():
+            tensors[name] = self.torch.empty(shape, dtype=self._dtype(dtype), device=place)
+        return tensors
 
     def _place(self, given: Sequence[object]) -> Any:
         """The device of a call: that of the first tensor on a GPU, the current one where there is none."""
@@ -190,12 +222,32 @@ class Loaded:
             self.torch.cuda.synchronize()
 
 
+def compiled_resources(
+    kernel: str,
+    function: Any,
+    tensors: Sequence[Any],
+    grid: tuple[int, ...],
+    constants: Mapping[str, int],
+    warps: int,
+    stages: int,
+) -> Resources:
+    """Compile a kernel of Triton for these arguments, and load it. Raises `TilewrightError` where Triton interprets."""
+    if _is_interpreted():
+        raise TilewrightError(f"{kernel} is interpreted", why="interpreted kernels have no registers")
+    compiled = function.warmup(*tensors, grid=grid, **constants, num_warps=warps, num_stages=stages)
+    compiled._init_handles()  # no public name loads the code before a launch
+    return Resources(kernel, int(compiled.n_regs), int(compiled.n_spills), int(compiled.metadata.shared))
+
+
 def lacking(architecture: str) -> tuple[str, ...]:
     """What this host lacks to run kernels for an architecture: packages, a GPU, or one of that architecture."""
     missing = tuple(f"the package {name}" for name in PACKAGES if not _is_there(name))
     if missing:
         return missing
-    torch, _ = _packages(is_interpreted=False)
+    try:
+        torch, _ = _packages(is_interpreted=False)
+    except _OtherWay:
+        return ("a Triton that compiles: in this process it was imported to interpret",)
     if not torch.cuda.is_available():
         return (f"a GPU of {architecture}",)
     major, minor = torch.cuda.get_device_capability()
@@ -213,11 +265,21 @@ def _is_there(package: str) -> bool:
 def load(artifact: Artifact, *, is_interpreted: bool) -> Loaded:
     """The module of an artifact. Raises `TilewrightError` where Triton or PyTorch are missing, or imported for the other way."""
     torch, _ = _packages(is_interpreted=is_interpreted)
+    namespace = names_of(artifact.text, is_interpreted=is_interpreted)
+    return Loaded(artifact, CPU if is_interpreted else CUDA, namespace, torch)
+
+
+def names_of(text: str, *, is_interpreted: bool) -> dict[str, Any]:
+    """The names of a module of kernels, which Triton compiles or interprets. Raises as `load`."""
+    _packages(is_interpreted=is_interpreted)
     if is_interpreted:
         interpreter.mend()
     with _switched(is_interpreted):
-        namespace = _executed(artifact.text)
-    return Loaded(artifact, CPU if is_interpreted else CUDA, namespace, torch)
+        return _executed(text)
+
+
+class _OtherWay(TilewrightError):
+    """Triton was imported for the other way of running kernels, which holds for the rest of the process."""
 
 
 def _executed(text: str) -> dict[str, Any]:
@@ -241,7 +303,7 @@ def _packages(*, is_interpreted: bool) -> tuple[ModuleType, ModuleType]:
     check_version(triton.__version__)
     if is_interpreted != _is_interpreted():
         how, other = ("interpreted", "to compile") if is_interpreted else ("compiled", "to interpret")
-        raise TilewrightError(
+        raise _OtherWay(
             f"kernels cannot be {how} in this process",
             why=f"Triton was imported {other} before",
             hint=f"import triton with {SWITCH}={int(is_interpreted)} in the environment, or in a process of its own",

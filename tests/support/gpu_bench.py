@@ -1,0 +1,74 @@
+"""`tilewright bench gpu` on a device that is none: Triton's interpreter, PyTorch on the CPU, seconds by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilewright.tune.shapes import ConvChainShape
+from tilewright_bench.gpu import cases
+from tilewright_bench.gpu.budget import Budget
+from tilewright_bench.gpu.cases import GpuCase
+from tilewright_bench.gpu.results import GpuReport
+from tilewright_bench.gpu.run import Settings, measured
+
+CARD = "NVIDIA A100-SXM4-40GB"
+SECONDS = 1e-5
+SMALL = (
+    cases.gemm_chain("chain", ((2, 33, 16), (2, 16, 40), (2, 40, 24))),
+    cases.softmax_chain("softmax", ((2, 33, 16), (2, 16, 40), (2, 40, 24))),
+    cases.conv_chain(ConvChainShape("conv", (3, 9, 8), channels=(5, 4), strides=(2, 1), kernels=(3, 1)), with_relu=False),
+    cases.conv_chain(ConvChainShape("conv", (3, 9, 8), channels=(5, 4), strides=(1, 1), kernels=(1, 3)), with_relu=True),
+    cases.causal_attention("attention", 4, 2, 24, 16),
+    cases.mlp("mlp", 20, 16, 40),
+)
+
+
+class Interpreted:
+    """A card in name: every call takes `SECONDS`."""
+
+    card, driver, capability = CARD, "none", (8, 0)
+    runner, has_resources = "interpreter", False
+
+    def __init__(self) -> None:
+        import torch
+
+        self.torch: Any = torch
+
+    def tensor(self, array: np.ndarray) -> Any:
+        return self.torch.from_numpy(array.copy())
+
+    def array(self, tensor: Any) -> np.ndarray:
+        return np.asarray(tensor)
+
+    def synchronise(self) -> None:
+        pass
+
+    def stopwatch(self, call: Callable[[], Any]) -> Callable[[], float]:
+        call()
+        return lambda: SECONDS
+
+
+class Ticking:
+    """A clock that goes on by a second whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def broken(case: GpuCase) -> GpuCase:
+    """The case with a reference that is not its function."""
+    return GpuCase("broken", case.group, case.function, case.eager, lambda *x: 1 + case.reference(*x), case.shapes)
+
+
+def interpreted(names: tuple[str, ...], seconds: float = 1e6, *, is_broken: bool = False) -> GpuReport:
+    """A run of small cases; seconds of the budget go by reads of its clock."""
+    chosen = [broken(case) if is_broken else case for case in SMALL if case.name in names]
+    settings = Settings(rounds=3, seconds=seconds, compiles=False)
+    return measured(Interpreted(), chosen, settings, Budget(seconds, Ticking()))
