@@ -18,11 +18,11 @@ CARD = "NVIDIA A100-SXM4-40GB"
 SECONDS = 1e-5
 SMALL = (
     cases.gemm_chain("chain", ((2, 33, 16), (2, 16, 40), (2, 40, 24))),
-    cases.softmax_chain("softmax", ((2, 33, 16), (2, 16, 40), (2, 40, 24))),
+    cases.softmax_chain("softmax", ((1, 17, 16), (1, 16, 20), (1, 20, 24))),
     cases.conv_chain(ConvChainShape("conv", (3, 9, 8), channels=(5, 4), strides=(2, 1), kernels=(3, 1)), with_relu=False),
     cases.conv_chain(ConvChainShape("conv", (3, 9, 8), channels=(5, 4), strides=(1, 1), kernels=(1, 3)), with_relu=True),
-    cases.causal_attention("attention", 4, 2, 24, 16),
-    cases.mlp("mlp", 20, 16, 40),
+    cases.causal_attention("attention", 2, 1, 9, 16),
+    cases.mlp("mlp", 9, 16, 20),
 )
 
 
@@ -47,7 +47,6 @@ class Interpreted:
         pass
 
     def stopwatch(self, call: Callable[[], Any]) -> Callable[[], float]:
-        call()
         return lambda: SECONDS
 
 

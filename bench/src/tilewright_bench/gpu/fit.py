@@ -75,7 +75,7 @@ def fit(observations: Sequence[Observation], gpu: Gpu) -> Fit | None:
     start = _vector(gpu)
     ends = [_descended(observations, gpu, measured, start * factors) for factors in STARTS]
     found = min(ends, key=lambda end: _loss(_predicted(observations, gpu, end), measured))
-    moves = _slopes(observations, gpu, found).any(0).tolist()
+    moves = [bool(column.any()) for column in _slopes(observations, gpu, found).T]
     estimates, values = _figures(start), _figures(found)
     coefficients = zip(NAMES, estimates, values, moves, strict=True)
     before, after = (float(np.median(np.abs(_predicted(observations, gpu, at) / measured - 1))) for at in (start, found))
