@@ -61,13 +61,25 @@ class Ticking:
         return self.now
 
 
+def failing(case: GpuCase) -> GpuCase:
+    """The case with functions that raise."""
+    return GpuCase("failing", case.group, _raise, _raise, case.reference, case.shapes)
+
+
+def _raise(*operands: Any) -> Any:
+    raise RuntimeError("an illegal memory access")
+
+
 def broken(case: GpuCase) -> GpuCase:
     """The case with a reference that is not its function."""
     return GpuCase("broken", case.group, case.function, case.eager, lambda *x: 1 + case.reference(*x), case.shapes)
 
 
-def interpreted(names: tuple[str, ...], seconds: float = 1e6, *, is_broken: bool = False) -> GpuReport:
-    """A run of small cases; seconds of the budget go by reads of its clock."""
-    chosen = [broken(case) if is_broken else case for case in SMALL if case.name in names]
+FAULTS: dict[str, Callable[[GpuCase], GpuCase]] = {"": lambda case: case, "broken": broken, "failing": failing}
+
+
+def interpreted(names: tuple[str, ...], seconds: float = 1e6, fault: str = "") -> GpuReport:
+    """A run of small cases; seconds of the budget go by reads of its clock. `fault` is one of `FAULTS`."""
+    chosen = [FAULTS[fault](case) for case in SMALL if case.name in names]
     settings = Settings(rounds=3, seconds=seconds, compiles=False)
     return measured(Interpreted(), chosen, settings, Budget(seconds, Ticking()))

@@ -189,6 +189,6 @@ def test_documents_and_names_of_files() -> None:
     assert document["cases"][0]["timed"][2]["to_own"] == 3.0
     assert document["fit"]["coefficients"][0]["fitted"] == 171.5
     assert result_name("NVIDIA H200", datetime.date(2026, 11, 29)) == "2026-11-29-gpu-nvidia-h200.json"
-    assert report.wrong() == ("C6",)
+    assert report.wrong() == (f"C6 ({OURS}, not run)", f"C6 ({APART}, not run)")
     nan = replace(report.cases[0], checked=(Checked(OURS, float("nan")),))
-    assert replace(report, cases=(nan,)).wrong() == (f"G1 ({OURS})",)
+    assert replace(report, cases=(nan,)).wrong() == (f"G1 ({OURS})", f"G1 ({APART}, not run)")

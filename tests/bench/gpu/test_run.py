@@ -38,8 +38,17 @@ def test_every_case_runs_and_is_right(interpreter: ProcessPoolExecutor) -> None:
 
 
 def test_a_wrong_result_is_named(interpreter: ProcessPoolExecutor) -> None:
-    report = interpreter.submit(interpreted, ("mlp",), is_broken=True).result()
+    report = interpreter.submit(interpreted, ("mlp",), fault="broken").result()
     assert report.wrong() == (f"broken ({OURS})", f"broken ({APART})")
+
+
+def test_what_raises_is_told_and_ends_nothing(interpreter: ProcessPoolExecutor) -> None:
+    report = interpreter.submit(interpreted, ("mlp",), fault="failing").result()
+    assert report.wrong() == (f"failing ({OURS}, not run)", f"failing ({APART}, not run)")
+    (case,) = report.cases
+    assert case.problems == tuple(f"{name}: RuntimeError: an illegal memory access" for name in (OURS, APART, EAGER))
+    assert report.fit is None
+    assert [line for line in report_lines(report) if line.startswith("failing ")]
 
 
 def test_a_short_budget_leaves_out_cases_and_says_so(interpreter: ProcessPoolExecutor) -> None:

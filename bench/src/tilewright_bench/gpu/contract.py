@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.backends.triton_gpu.launch import Resources, compiled_resources, compiler_errors, names_of
-from tilewright.errors import TilewrightError
 from tilewright.kernels.replaceable import Extents, KernelText, Lowering
 from tilewright.leaves import lowerings
 from tilewright.machine import Machine
 from tilewright_bench.gpu.device import Device
+from tilewright_bench.gpu.failures import FAILURES, told
 
 Array: TypeAlias = np.ndarray[Any, Any]
 FAR = 64
@@ -67,8 +67,8 @@ def _checked(lowering: Lowering, device: Device, compares_shared: bool) -> Lower
         blocks = list(blocks_of(lowering))
         problems = [problem for block in blocks for problem in _run(lowering, code, function, block, device)]
         used = _resources(lowering, code, function, device) if device.has_resources else None
-    except TilewrightError as problem:
-        return LoweringResult(lowering.name, 0, (problem.message,))
+    except FAILURES as problem:
+        return LoweringResult(lowering.name, 0, (told(problem),))
     if used is None:
         return LoweringResult(lowering.name, len(blocks), tuple(problems))
     problems += _excesses(lowering, used, compares_shared)

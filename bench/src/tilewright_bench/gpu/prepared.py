@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
 from tilewright_bench.gpu.cases import Array, GpuCase
 from tilewright_bench.gpu.device import Call, Device
+from tilewright_bench.gpu.failures import FAILURES, told
 from tilewright_bench.gpu.kernels import APART, OURS, Own, own
 from tilewright_bench.gpu.results import Checked
 
 EAGER, COMPILED = "PyTorch", "torch.compile"
-CONTENDERS = (OURS, APART, EAGER, COMPILED)
-FAILURES = (Exception,)
-"""What a peer raises: errors of its own, `RuntimeError`, whatever a compiler below it has."""
 
 
 @dataclass(slots=True)
@@ -40,7 +37,7 @@ class Prepared:
             call()
             device.synchronise()
         except FAILURES as problem:
-            self.problems.append(f"{contender}: {type(problem).__name__}: {_first_line(problem)}")
+            self.problems.append(f"{contender}: {told(problem)}")
         else:
             self.calls[contender] = call
 
@@ -48,13 +45,16 @@ class Prepared:
 def prepared(case: GpuCase, machine: Machine, device: Device) -> Prepared:
     """Our kernels, checked against NumPy in float64, and PyTorch eager."""
     arguments = case.arguments()
-    found = Prepared(case, [device.tensor(array) for array in arguments])
+    try:
+        found = Prepared(case, [device.tensor(array) for array in arguments])
+    except FAILURES as problem:
+        return Prepared(case, (), problems=[f"arguments: {told(problem)}"])
     expected = case.expected(arguments)
     for contender in (OURS, APART):
         try:
             _add_own(found, contender, machine, device, expected)
-        except TilewrightError as problem:
-            found.problems.append(f"{contender}: {_first_line(problem)}{f' ({problem.why})' if problem.why else ''}")
+        except FAILURES as problem:
+            found.problems.append(f"{contender}: {told(problem)}")
     found.add_peer(EAGER, case.eager, device)
     return found
 
@@ -79,10 +79,6 @@ def relative_error(result: Array, expected: Array) -> float:
     0.8
     """
     return float(np.linalg.norm(result.astype(np.float64) - expected) / (np.linalg.norm(expected) or 1.0))
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [""])[0]
 
 
 def own_calls(found: Prepared) -> Mapping[str, Call]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright_bench.gpu.contract import LoweringResult
 from tilewright_bench.gpu.fit import Fit
-from tilewright_bench.gpu.kernels import KernelRow
+from tilewright_bench.gpu.kernels import FUSE, KernelRow
 
 BOUND = 1e-3
 """Of errors of float16 over what float64 gives, both by the Frobenius norm (devices.md, section 3)."""
@@ -54,6 +54,10 @@ class CaseResult:
     dram_bytes: tuple[tuple[str, int], ...] = ()
     """By contender, as counted on the card; empty where nothing counted."""
 
+    def has_run(self, contender: str) -> bool:
+        """Whether there is a result of it."""
+        return any(one.contender == contender for one in self.checked)
+
     def time_of(self, contender: str) -> Timed | None:
         """None where it was not measured."""
         return next((one for one in self.timed if one.contender == contender), None)
@@ -99,7 +103,7 @@ class GpuReport:
     def wrong(self) -> tuple[str, ...]:
         """Our contenders whose results are wrong, lowerings that break their contract, cases that did not run."""
         cases = [f"{case.case} ({one.contender})" for case in self.cases for one in case.checked if not one.is_right]
-        broken = [case.case for case in self.cases if not case.checked]
+        broken = [f"{case.case} ({name}, not run)" for case in self.cases for name in FUSE if not case.has_run(name)]
         return (*cases, *broken, *(one.lowering for one in self.lowerings if one.problems))
 
 

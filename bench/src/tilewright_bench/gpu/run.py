@@ -9,12 +9,12 @@ from pathlib import Path
 import tilewright
 from tilewright.backends.triton_gpu.figures import gpu_of
 from tilewright.backends.triton_gpu.offline import VERSION
-from tilewright.errors import TilewrightError
 from tilewright_bench.gpu import traffic
 from tilewright_bench.gpu.budget import Budget
 from tilewright_bench.gpu.cases import GpuCase
 from tilewright_bench.gpu.contract import contract_of
 from tilewright_bench.gpu.device import Device, versions
+from tilewright_bench.gpu.failures import FAILURES, told
 from tilewright_bench.gpu.fit import Fit, Observation, fit
 from tilewright_bench.gpu.kernels import OURS
 from tilewright_bench.gpu.prepared import COMPILED, Prepared, add_compiled, own_calls, prepared
@@ -43,21 +43,21 @@ class Settings:
 
 
 def measured(
-    device: Device, cases: Sequence[GpuCase], settings: Settings, budget: Budget, told: Callable[[str], None] = lambda text: None
+    device: Device, cases: Sequence[GpuCase], settings: Settings, budget: Budget, hears: Callable[[str], None] = lambda text: None
 ) -> GpuReport:
-    """Run all cases; `told` hears how far it is."""
+    """Run all cases; `hears` is told how far it is."""
     target = target_of(device.card, device.capability)
     card = _card(device, target)
     compares = card.triton.split("+")[0] == VERSION
-    told("contract of the replaceable product")
+    hears("contract of the replaceable product")
     lowerings = contract_of(target.machine, device, compares_shared=compares)
-    ready = _prepared(device, cases, target, budget, told)
+    ready = _prepared(device, cases, target, budget, hears)
     if settings.compiles:
-        _compile(ready, device, budget, told)
-    results = _timed(ready, device, settings, budget, told)
-    told("fit")
+        _compile(ready, device, budget, hears)
+    results = _timed(ready, device, settings, budget, hears)
+    hears("fit")
     found = _fitted(ready, results, target)
-    results = _with_bytes(ready, results, settings, budget, told)
+    results = _with_bytes(ready, results, settings, budget, hears)
     spent = budget.seconds - budget.left_s
     return GpuReport(card, tuple(results), lowerings, found, tuple(budget.left_out), spent, compares)
 
@@ -69,32 +69,32 @@ def _card(device: Device, target: Target) -> Card:
 
 
 def _prepared(
-    device: Device, cases: Sequence[GpuCase], target: Target, budget: Budget, told: Callable[[str], None]
+    device: Device, cases: Sequence[GpuCase], target: Target, budget: Budget, hears: Callable[[str], None]
 ) -> list[Prepared]:
     found = []
     for number, case in enumerate(cases, 1):
         if budget.allows(f"case {case.name}", share=KERNELS_SHARE):
-            told(f"kernels [{number}/{len(cases)}] {case.name}")
+            hears(f"kernels [{number}/{len(cases)}] {case.name}")
             found.append(prepared(case, target.machine, device))
     return found
 
 
-def _compile(ready: Sequence[Prepared], device: Device, budget: Budget, told: Callable[[str], None]) -> None:
+def _compile(ready: Sequence[Prepared], device: Device, budget: Budget, hears: Callable[[str], None]) -> None:
     """torch.compile, the slowest peer, has its share, and no more."""
     for number, one in enumerate(ready, 1):
         if budget.allows(f"{COMPILED} of {one.case.name}", share=COMPILED_SHARE, needs_s=FASTEST_COMPILED_S):
-            told(f"{COMPILED} [{number}/{len(ready)}] {one.case.name}")
+            hears(f"{COMPILED} [{number}/{len(ready)}] {one.case.name}")
             add_compiled(one, device)
 
 
 def _timed(
-    ready: Sequence[Prepared], device: Device, settings: Settings, budget: Budget, told: Callable[[str], None]
+    ready: Sequence[Prepared], device: Device, settings: Settings, budget: Budget, hears: Callable[[str], None]
 ) -> list[CaseResult]:
     found = []
     for number, one in enumerate(ready, 1):
         result = _untimed(one)
         if budget.allows(f"times of {one.case.name}", share=TIMES_SHARE):
-            told(f"times [{number}/{len(ready)}] {one.case.name}")
+            hears(f"times [{number}/{len(ready)}] {one.case.name}")
             watches = _stopwatches(one, device)
             times = timed(watches, settings.rounds, OURS) if watches else ()
             result = replace(result, timed=times, problems=tuple(one.problems))
@@ -116,8 +116,8 @@ def _stopwatches(one: Prepared, device: Device) -> dict[str, Stopwatch]:
     for name, call in one.calls.items():
         try:
             found[name] = device.stopwatch(call)
-        except TilewrightError as problem:
-            one.problems.append(f"{name}: {problem.message} ({problem.why})")
+        except FAILURES as problem:
+            one.problems.append(f"{name}: {told(problem)}")
     return found
 
 
@@ -131,12 +131,12 @@ def _fitted(ready: Sequence[Prepared], results: Sequence[CaseResult], target: Ta
 
 
 def _with_bytes(
-    ready: Sequence[Prepared], results: list[CaseResult], settings: Settings, budget: Budget, told: Callable[[str], None]
+    ready: Sequence[Prepared], results: list[CaseResult], settings: Settings, budget: Budget, hears: Callable[[str], None]
 ) -> list[CaseResult]:
     """With bytes of DRAM where they can be counted; why not is left out in words."""
     if not settings.counts:
         return results
-    told("bytes of DRAM")
+    hears("bytes of DRAM")
     turns = [(one.case.name, contender) for one in ready for contender in own_calls(one)]
     counted = traffic.counted(turns, [one.case.name for one in ready], budget.left_s)
     if counted.problem:
