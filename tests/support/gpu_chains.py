@@ -187,6 +187,7 @@ PROGRAMS: Mapping[str, Program] = {
         ((37, 40), (40, 90), (90, 40), (40,), (40,)),
     ),
     "mean of pixels": (lambda x: tw.mean(x, axis=(2, 3)), ((2, 5, 7, 9),)),
+    "mean of long rows": (lambda x: tw.mean(x * x, axis=-1) * 3, ((2, 40009),)),
     "relu, gemm": (lambda x, w: tw.relu(x) @ w, ((37, 300), (300, 60))),
     "softmax": (lambda x: tw.softmax(x, axis=-1), ((37, 300),)),
     "sum of columns": (lambda x: tw.sum(x, axis=0), ((300, 37),)),

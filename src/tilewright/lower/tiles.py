@@ -17,13 +17,13 @@ from tilewright.block.memory import BufferName, Content, Gather, View
 from tilewright.block.statements import Fill, Leaf, RunningStates, Statement
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import Load, apply
-from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator
+from tilewright.graph.expressions.scalar import Load, Scalar, State, apply, rewrite
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction
 from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.row_reductions import FACTOR, row_view, weights_of
 from tilewright.lower.storage import dense_strides
 from tilewright.plan import schedule as tree
-from tilewright.plan.regions.online_reductions import cut_axes, row_axes, weights_read, why_rows_must_be_whole
+from tilewright.plan.regions.online_reductions import adds_up, cut_axes, row_axes, weights_read, why_rows_must_be_whole
 
 
 def lower_tile(state: Lowering, operator: Operator, scope: Scope) -> tuple[Statement, ...]:
@@ -32,17 +32,17 @@ def lower_tile(state: Lowering, operator: Operator, scope: Scope) -> tuple[State
     leaf = Leaf(_binding(state, operator), operator, scope.box(operator.axes), reads, write)
     if _opening(state, operator) is None:
         return (leaf,)
-    if operator.reduction != SUM:
+    if not adds_up(operator):
         return (replace(leaf, running=_running(state, operator, scope)),)
     rows = _cut_weights(state, operator)
     corrected = () if rows is None else (_scaled(state, operator, rows, FACTOR, "multiply", scope),)
-    return (*corrected, replace(leaf, accumulate=1))
+    return (*corrected, replace(leaf, operator=_unfinished(operator), accumulate=1))
 
 
 def before_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> Iterator[Statement]:
     """Where sums and states start that a loop, seen from outside, is the first to cut."""
     for operator in _opened(state, loop):
-        if operator.reduction == SUM:
+        if adds_up(operator):
             yield _filled(state, operator, "sum", 0.0, _sums(state, operator, scope), _kept(operator), scope)
             continue
         rows = [operator.axis(name) for name in row_axes(operator)]
@@ -111,7 +111,7 @@ def _opened(state: Lowering, loop: tree.Loop) -> Iterator[Operator]:
             inside = path[[one is loop for one in path].index(True) :]
             kept = {axis.name for axis in _kept(operator)}
             cut = [one.axis for one in tree.cutting(state.chain, inside) if one.axis in kept]
-            if cut and operator.reduction == SUM:
+            if cut and adds_up(operator):
                 why = f"a loop over {', '.join(cut)} stands inside of the loop over {loop.axis} that sums it"
                 raise PlanningError(f"{operator.name} has no tile", where=state.chain.name, why=why)
             yield operator
@@ -123,9 +123,24 @@ def _cut_weights(state: Lowering, operator: Operator) -> Operator | None:
     return rows if rows is not None and cut_axes(state.chain, state.plan.schedule, rows) else None
 
 
+def _unfinished(operator: Operator) -> Operator:
+    """An operator that adds up, and writes its sums."""
+    assert operator.reduction is not None
+    (state,) = operator.reduction.states
+    return replace(operator, reduction=Reduction((state,), State(state.name)))
+
+
+def _finish(operator: Operator) -> Scalar:
+    """What becomes of a whole sum, which is `Load(0)`."""
+    assert operator.reduction is not None
+    return rewrite(operator.reduction.finish, lambda node: Load(0) if isinstance(node, State) else None)
+
+
 def _is_staged(state: Lowering, operator: Operator) -> bool:
-    """Whether sums over several blocks lie in a tile before they are stored as the output of the chain."""
-    return operator.write.tensor == state.chain.output and _opening(state, operator) is not None and operator.reduction == SUM
+    """Whether sums over several blocks lie in a tile of their own, before they are finished, or stored as the output."""
+    if _opening(state, operator) is None or not adds_up(operator):
+        return False
+    return operator.write.tensor == state.chain.output or _finish(operator) != Load(0)
 
 
 def _sums(state: Lowering, operator: Operator, scope: Scope) -> View:
@@ -143,7 +158,7 @@ def _computed(state: Lowering, operator: Operator) -> str:
 def _store(state: Lowering, operator: Operator, scope: Scope) -> Leaf:
     axes = _kept(operator)
     sums = _plain(operator.write.tensor, axes)
-    stored = Operator(f"{operator.name}_store", "store", _parallel(axes), (sums,), operator.write, Load(0))
+    stored = Operator(f"{operator.name}_store", "store", _parallel(axes), (sums,), operator.write, _finish(operator))
     binding = replace(_map_binding(state), element_type=_binding(state, operator).element_type)
     return Leaf(binding, stored, scope.box(axes), (_sums(state, operator, scope),), state.strided(operator.write, scope))
 

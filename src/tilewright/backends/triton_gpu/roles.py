@@ -14,11 +14,11 @@ from enum import Enum
 
 from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.types import SUM, Access, AxisKind, Chain, Operator, SymbolicExtent
+from tilewright.graph.types import Access, AxisKind, Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import tensor_axes
 from tilewright.plan.reasons import Barrier, CannotFuse, NotExecutable, Unplannable
 from tilewright.plan.regions.aligned_producers import is_aligned
-from tilewright.plan.regions.online_reductions import softmax_weights
+from tilewright.plan.regions.online_reductions import adds_up, softmax_weights
 from tilewright.records import record
 
 MOST_PRODUCTS = 2
@@ -253,7 +253,7 @@ def _without_products(chain: Chain) -> Roles:
     reduced = set().union(*map(_reduced, reducing))
     extents = {axis: _extent(chain, axis) for axis in axes}
     summed = ""
-    if len(reducing) == 1 and reducing[0].reduction == SUM:
+    if len(reducing) == 1 and adds_up(reducing[0]):
         summed = reducing[0].name
     written = chain.operators[-1].write.innermost()
     column = max(sorted(reduced), key=lambda axis: extents[axis], default="") or written or next(iter(axes), "")

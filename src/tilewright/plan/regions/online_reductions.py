@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import prod
 
 from tilewright.arrays import Condition, Count, either
-from tilewright.graph.expressions.scalar import Previous, Scalar, State, apply, subexpressions
+from tilewright.graph.expressions.scalar import Previous, Scalar, State, apply, is_of_row, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import held_bytes
@@ -68,6 +68,15 @@ def _softmax_weights(reduction: Reduction) -> SoftmaxWeights | None:
     if not (divided and has_rules and reduction.finish == apply("divide", total.contribution, new)):
         return None
     return SoftmaxWeights(total.name, tuple((state.name, rules.get(state.name)) for state in reduction.states))
+
+
+def adds_up(operator: Operator) -> bool:
+    """Whether a reduction adds something up, point by point, and writes what becomes of the whole sum: a sum, a mean."""
+    if operator.reduction is None or len(operator.reduction.states) > 1:
+        return False
+    (state,) = operator.reduction.states
+    adds = state.combine == "add" and not any(isinstance(node, State) for node in subexpressions(state.contribution))
+    return adds and state.identity == 0 and is_of_row(operator.reduction.finish)
 
 
 def row_axes(operator: Operator) -> tuple[str, ...]:
