@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import count, pairwise
 from time import perf_counter
@@ -70,7 +70,6 @@ class Loaded:
     torch: Any
     watching: Callable[[Mapping[str, Any]], Any] | None = None
     """For tests: a context of every launch, given its tensors by name."""
-    _dtypes: dict[str, Any] = field(default_factory=dict)
 
     @property
     def signature(self) -> Signature:
