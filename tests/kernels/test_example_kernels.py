@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.test_matmul_kernels import check_denormals, check_one_value_everywhere, check_products, check_special_values
 from tests.support.guarded import in_child
-from tests.support.kernel_build import COMPILERS, SANITIZER, command, load
+from tests.support.kernel_build import COMPILERS, SANITIZER, command, load, outer_shapes
 from tilewright.kernels import MicroKernel, registered, unregister
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
@@ -35,7 +35,7 @@ def test_examples_keep_the_contract(kernel: MicroKernel, compiler: str) -> None:
     for check in (check_products, check_special_values, check_denormals, check_one_value_everywhere):
         in_child(check, call, kernel)
     if compiler == "gcc":
-        in_child(check_products, load(kernel, compiler, SANITIZER), kernel)
+        in_child(check_products, load(kernel, compiler, SANITIZER, outer_shapes), kernel, outer_shapes)
 
 
 def test_kernels_of_nested_reduction_loops_are_not_offered_alone(kernel: MicroKernel) -> None:

@@ -29,6 +29,8 @@ SUFFIXES = {SourceKind.C: ".c", SourceKind.ASSEMBLY: ".s", SourceKind.OBJECT: ".
 COMPILERS = ("gcc", "zig")
 CROSS = {"ppc64le": "powerpc64le-linux-gnu-gcc"}
 """Debian's cross compilers, by architecture."""
+Shapes = Callable[[MicroKernel], list[tuple[int, int]]]
+"""The tiles of a kernel that are compiled."""
 
 
 @cache
@@ -94,6 +96,12 @@ def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
     return sorted({*found, *((m, v) for v, rows in most for m in (rows, rows - 1, (kernel.rows + rows) // 2) if m >= 1)})
 
 
+def outer_shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
+    """Of these the tiles of one row or all rows, and of one vector or all vectors; and the one of most rows."""
+    vectors = -(-kernel.columns // kernel.lanes)
+    return sorted({max(shapes(kernel)), *((m, v) for m in (1, kernel.rows) for v in (1, vectors))})
+
+
 def parameters(kernel: MicroKernel) -> dict[str, str]:
     """The parameters of a kernel's function in order, each with its C type."""
     return matrix_parameters(kernel.element_types, kernel.reduction_loops)
@@ -111,15 +119,15 @@ def caller(kernel: MicroKernel) -> str:
 
 
 @cache
-def kernel_library(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = ()) -> Path:
+def kernel_library(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles: Shapes = shapes) -> Path:
     """The kernel with all its shapes, behind an exported function `call` of the contract's type. Compiled once per compiler."""
-    source = kernel.emit("kernel_under_test", frozenset(shapes(kernel)))
+    source = kernel.emit("kernel_under_test", frozenset(tiles(kernel)))
     return build([source, KernelSource(SourceKind.C, caller(kernel))], kernel.features, compiler, extra)
 
 
-def load(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = ()) -> Callable[..., None]:
+def load(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles: Shapes = shapes) -> Callable[..., None]:
     """`call` of `kernel_library`, with its argument types."""
-    function = ctypes.CDLL(str(kernel_library(kernel, compiler, extra))).call
+    function = ctypes.CDLL(str(kernel_library(kernel, compiler, extra, tiles))).call
     function.argtypes = argument_types(kernel)
     function.restype = None
     return function
