@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from tilewright.tune.shapes import ConvChainShape
-from tilewright_bench.gpu import cases
+from tilewright_bench.gpu import cases, profiled
 from tilewright_bench.gpu.budget import Budget
 from tilewright_bench.gpu.cases import GpuCase
 from tilewright_bench.gpu.results import GpuReport
@@ -83,3 +85,15 @@ def interpreted(names: tuple[str, ...], seconds: float = 1e6, fault: str = "") -
     chosen = [FAULTS[fault](case) for case in SMALL if case.name in names]
     settings = Settings(rounds=3, seconds=seconds, compiles=False)
     return measured(Interpreted(), chosen, settings, Budget(seconds, Ticking()))
+
+
+def profiled_calls(name: str) -> list[str]:
+    """What a profiler sees of the process of `ncu`, for one of the small cases."""
+    seen: list[str] = []
+    device = Interpreted()
+    profiler = SimpleNamespace(start=lambda: seen.append("start"), stop=lambda: seen.append("stop"))
+    device.torch = SimpleNamespace(cuda=SimpleNamespace(profiler=profiler, _sleep=lambda cycles: seen.append("marker")))
+    with patch.object(profiled, "Cuda", lambda: device), patch.object(profiled, "all_cases", lambda: SMALL):
+        device.tensor = Interpreted().tensor  # type: ignore[method-assign]
+        profiled.main([name])
+    return seen
