@@ -211,12 +211,7 @@ class Lowering:
         return all(size <= min((room for of, room in sizes if of == name), default=0) for name, size in self.resources.spaces)
 
     def tiles(self, extents: Extents) -> Extents:
-        """How many tiles cover a block: along rows, columns, depth.
-
-        >>> from tilewright.leaves.lowerings import named
-        >>> named("mad_16x16x16").tiles((16, 17, 1))
-        (1, 2, 1)
-        """
+        """How many tiles cover a block: along rows, columns, depth."""
         m, n, k = (-(-extent // size) for extent, size in zip(extents, self.tile, strict=True))
         return m, n, k
 

@@ -43,7 +43,11 @@ def registered() -> tuple[Lowering, ...]:
 
 
 def named(name: str) -> Lowering:
-    """The lowering of a name. Raises `TilewrightError` where there is none."""
+    """The lowering of a name. Raises `TilewrightError` where there is none.
+
+    >>> named("mad_16x16x16").tiles((16, 17, 1))
+    (1, 2, 1)
+    """
     if name not in _by_name():
         known = ", ".join(sorted(_by_name()))
         raise TilewrightError("no such lowering", where=f"lowering {name}", why=f"registered are {known}")
