@@ -26,6 +26,8 @@ TARGETS = [
     pytest.param("x86-64-v3", marks=pytest.mark.needs("avx2", "fma")),
     "x86-64-v2",
 ]
+HALVES = {"x86-64-v4": (0,), "x86-64-v3": (1,), "x86-64-v2": (0, 1)}
+"""Of the forms with their maps: every form, map and tile is in both; loops and maps are those of all targets."""
 KERNELS = {name: for_machine(Machine.named(name))[0] for name in ("x86-64-v4", "x86-64-v3", "x86-64-v2")}
 RELU: Scalar = apply("maximum", Load(0), Literal(0.0))
 ADD, MULTIPLY = apply("add", Load(0), Load(1)), apply("multiply", Load(0), Load(1))
@@ -117,7 +119,9 @@ def interpreted(one: Chain, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("target", TARGETS)
 def test_epilogues_compute_what_the_maps_say(target: str) -> None:
     """In every form, blocked and in blocks of the sum; bit for bit as vector loops where nothing is multiplied and then added."""
-    turns = enumerate(product(FORMS, MAPS))
+    turns = [
+        (turn, one) for turn, one in enumerate(product(FORMS, MAPS)) if (turn + turn // (2 * len(MAPS))) % 2 in HALVES[target]
+    ]
     cases = [(form, maps, TILES[(turn + turn // len(MAPS)) % len(TILES)]) for turn, (form, maps) in turns]
     plans = [planned(build(form, MAPS[maps], i, EXTENTS), target, tiles) for i, (form, maps, tiles) in enumerate(cases)]
     apart = [
