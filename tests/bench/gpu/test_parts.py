@@ -55,6 +55,12 @@ def test_a_skip_is_one_line_and_no_failure(
     assert json.loads(file.read_text()) == {"skipped": True, "reason": line.removeprefix("skipped: ")}
 
 
+def test_an_old_triton_is_a_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "find_spec", lambda name: name)
+    monkeypatch.setattr(device, "version", lambda name: "3.5.1")
+    assert device.missing() == "Triton 3.5.1 is too old: kernels need 3.6"
+
+
 def test_unknown_cases_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "gpu", "--cases", "G13"]) == 2
     assert "G13: " in capsys.readouterr().err

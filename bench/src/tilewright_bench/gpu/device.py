@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from tilewright.backends.triton_gpu.launch import check_version
 from tilewright.errors import TilewrightError
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -52,6 +54,10 @@ def missing() -> str:
     absent = [name for name in PACKAGES if find_spec(name) is None]
     if absent:
         return f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not installed (pip install -e '.[gpu]')"
+    try:
+        check_version(_version("triton"))
+    except TilewrightError as problem:
+        return f"{problem.message}: {problem.why}"
     import torch
 
     return "" if torch.cuda.is_available() else f"no GPU: PyTorch {torch.__version__} finds none"
@@ -65,8 +71,8 @@ def versions() -> dict[str, str]:
 def _version(package: str) -> str:
     try:
         return version(package)
-    except PackageNotFoundError:
-        return UNKNOWN
+    except PackageNotFoundError:  # of distributions with other names, such as pytorch-triton
+        return str(getattr(import_module(package), "__version__", UNKNOWN))
 
 
 class Cuda:
