@@ -52,12 +52,14 @@ class RegisterFit:
     """For a row or column of the tile of such an operand, whose address is computed."""
     loads: float
     """For an element of another operand whose loads are not asynchronous, beside one with padding."""
+    prepared: float
+    """For an element of an operand that maps make; an estimate, between 0 and what the kernels with long depths had."""
     functions: float
     """For an element of a tile on which maps compute functions that take the unit of functions more than once."""
 
 
-OF_WARPS = RegisterFit(31, 1.47, 0.7, 26, 5, 0.08, 0.1, 0.25, 0.6, 0.5)
-OF_GROUPS = RegisterFit(25, 1.02, 0.7, 11, 1, 0.16, 0.0, 0.4, 0.9, 0.75)
+OF_WARPS = RegisterFit(31, 1.47, 0.7, 26, 5, 0.08, 0.1, 0.25, 0.6, 0.25, 0.5)
+OF_GROUPS = RegisterFit(25, 1.02, 0.7, 11, 1, 0.16, 0.0, 0.4, 0.9, 0.25, 0.75)
 """The same of products of groups of four warps."""
 
 
@@ -164,7 +166,8 @@ def _held(skeleton: Skeleton, operands: Sequence[Operands], found: Candidates, t
     is_once = trips[roles.fused] * prod(trips[tap] for tap in taps) == 1 if is_two else False
     sides = ((first.left, rows * depth / threads, rows), (first.right, columns * depth / threads, columns))
     padded = [(count, side) for operand, count, side in sides if operand.read.guard is not None]
-    others = [count for operand, count, _ in sides if operand.read.guard is None and not operand.is_asynchronous]
+    loaded = [(operand, count) for operand, count, _ in sides if operand.is_input and operand.read.guard is None]
+    others = [count for operand, count in loaded if not operand.is_asynchronous]
     return {
         "base": 1,
         "sums": np.where(is_once, np.maximum(last, made), last + made),
@@ -175,6 +178,7 @@ def _held(skeleton: Skeleton, operands: Sequence[Operands], found: Candidates, t
         "padded": sum(count for count, _ in padded),
         "pixels": sum(side for _, side in padded),
         "loads": sum(others) if padded else 0,
+        "prepared": sum(count for operand, count, _ in sides if not operand.is_input),
         "functions": made * _has_functions(roles, Place.BETWEEN) + last * _has_functions(roles, Place.BEHIND),
     }
 
