@@ -13,11 +13,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from tilewright.backends.triton_gpu.interpreter import mend
+
 
 def main() -> None:
     """All tasks of one kernel."""
     given = pickle.loads(sys.stdin.buffer.read())
-    _widen_bfloat16_dots()
+    mend()
     answer = sys.stdout.buffer
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "interpreted_kernel.py"
@@ -35,24 +37,6 @@ def _run(function: Any, task: dict[str, Any]) -> Any:
     tensors = [_tensor(array) for array in task["memory"]]
     function[task["grid"]](*tensors, **task["constants"])
     return tensors[2].numpy()
-
-
-def _widen_bfloat16_dots() -> None:
-    """Triton 3.9.0 interprets a dot of bfloat16 as one of the integers that hold their bits: give it float32, which is exact."""
-    import numpy
-    import triton.language as tl
-    from triton.runtime import interpreter
-
-    builder: Any = interpreter.InterpreterBuilder
-    plain = builder.create_dot
-
-    def widened(operand: Any) -> Any:
-        if operand.dtype.scalar != tl.bfloat16 or operand.data.dtype != numpy.uint16:
-            return operand
-        bits = operand.data.astype(numpy.uint32) << 16
-        return interpreter.TensorHandle(bits.view(numpy.float32), tl.float32)
-
-    builder.create_dot = lambda self, a, b, *others: plain(self, widened(a), widened(b), *others)
 
 
 def _tensor(array: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Triton 3.9.0 keeps bfloat16 as numbers of 16 bits, and multiplies these bits in `tl.dot` (`create_dot` converts floats of 8 bits
 alone): products of bfloat16 are exact in float32. It cuts float32 off where it makes bfloat16 of it, and takes float64 for none;
-GPUs round to the nearest number, and of two to the even one.
+GPUs round to the nearest number, and of two to the even one. Denormal numbers of bfloat16 become others in float32.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ def mend() -> None:
         return
 
     def cast_impl(self: Any, operand: Any, target: Any) -> Any:
-        if target.scalar != tl.bfloat16 or operand.dtype.scalar not in (tl.float32, tl.float64):
-            return cast(self, operand, target)
-        return type(operand)(rounded(operand.data.astype(np.float32)), target.scalar)
+        types = operand.dtype.scalar, target.scalar
+        if types == (tl.bfloat16, tl.float32):
+            return type(operand)(widened(operand.data), tl.float32)
+        if types in ((tl.float32, tl.bfloat16), (tl.float64, tl.bfloat16)):
+            return type(operand)(rounded(operand.data.astype(np.float32)), tl.bfloat16)
+        return cast(self, operand, target)
 
     def create_dot(self: Any, left: Any, right: Any, *rest: Any) -> Any:
         return known(self, _widened(self, left), _widened(self, right), *rest)
@@ -37,6 +40,15 @@ def _widened(builder: Any, operand: Any) -> Any:
     import triton.language as tl
 
     return builder.cast_impl(operand, tl.float32) if operand.dtype.scalar == tl.bfloat16 else operand
+
+
+def widened(bits: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
+    """The float32 numbers that bits of bfloat16 stand for.
+
+    >>> [float(number) for number in widened(np.array([0x3F80, 0xC000, 0x0001], np.uint16))]
+    [1.0, -2.0, 9.183549615799121e-41]
+    """
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def rounded(numbers: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
