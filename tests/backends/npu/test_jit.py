@@ -48,6 +48,8 @@ CASES: tuple[tuple[Callable[..., object], tuple[np.ndarray, ...], int], ...] = (
     (lambda x, y: x @ y + (x @ y).T, (half(20, 30), half(30, 20)), 2),
     (lambda x, y: x @ y, (half(40, 80)[::2, ::2], half(40, 50)[:, ::-1]), 1),
     (lambda x, y: x @ y, (half(40), half(40)), 1),
+    (lambda x: x @ x, (half(37, 37),), 1),
+    (lambda x: tw.softmax(x @ x.T, axis=-1) @ x, (half(49, 20),), 1),
     (lambda x: (x * 2).sum(), (half(5, 70),), 1),
 )
 

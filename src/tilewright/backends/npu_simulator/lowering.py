@@ -198,7 +198,7 @@ class _Lowering:
         """Memory to L1: packed in blocks of 16 x 16, filled up with zeros."""
         axis, across, depth = self._sides(product, side, scope)
         access = product.right if side else product.left
-        name = self._scratch(access.tensor, product.operator, L1, _blocks(across) * _blocks(depth) * FRACTAL, OPERAND)
+        name = self._scratch(access.tensor, product.operator, L1, _blocks(across) * _blocks(depth) * FRACTAL, OPERAND, side)
         source = strided(access, self.arguments[access.tensor], scope.ranges)
         return _packed(source, View(name, 0, (), OPERAND), product.roles.depth or "", depth, axis, across, _blocks(depth))
 
@@ -206,12 +206,12 @@ class _Lowering:
         """L1 to L0A or L0B, block by block of 16 x 16."""
         _, across, depth = self._sides(product, side, scope)
         access = product.right if side else product.left
-        source = BufferName(access.tensor, Content.PACKED, f"{L1} {product.operator.name}")
+        source = _packed_name(access.tensor, product.operator, L1, side)
         held = self.buffers[source]
         assert isinstance(held.elements, int)
         per_row = held.elements // _blocks(across)
         space, rows, steps = (L0B if side else L0A), _count(across), _count(depth)
-        target = self._scratch(access.tensor, product.operator, space, _blocks(across) * _blocks(depth) * FRACTAL, OPERAND)
+        target = self._scratch(access.tensor, product.operator, space, _blocks(across) * _blocks(depth) * FRACTAL, OPERAND, side)
         outer = [("r1", rows, steps * FRACTAL), ("k1", steps, FRACTAL)]
         if side:
             outer = [("k1", steps, rows * FRACTAL), ("r1", rows, FRACTAL)]
@@ -225,8 +225,8 @@ class _Lowering:
         left = Panels(roles.depth, roles.row, LANES, _count(depth) * FRACTAL, FRACTAL, LANES)
         right = Panels(roles.depth, roles.column, LANES, FRACTAL, _count(columns) * FRACTAL, LANES)
         reads = {
-            roles.left: self._panels(product, L0A, roles.left, left),
-            roles.right: self._panels(product, L0B, roles.right, right),
+            roles.left: View(_packed_name(product.left.tensor, operator, L0A, 0), 0, (), OPERAND, left),
+            roles.right: View(_packed_name(product.right.tensor, operator, L0B, 1), 0, (), OPERAND, right),
         }
         target = self._scratch(operator.write.tensor, operator, L0C, _blocks(rows) * _blocks(columns) * FRACTAL, SUMS)
         lies = Panels(roles.column, roles.row, LANES, _count(columns) * FRACTAL, FRACTAL, LANES)
@@ -237,10 +237,6 @@ class _Lowering:
         write = View(target, 0, (), SUMS, lies)
         return MatrixTiles(binding, operator, box, (reads[0], reads[1]), write, unequal(start, 0))
 
-    def _panels(self, product: Product, space: str, read: int, panels: Panels) -> View:
-        tensor = product.operator.reads[read].tensor
-        return View(BufferName(tensor, Content.PACKED, f"{space} {product.operator.name}"), 0, (), OPERAND, panels)
-
     # The unified buffer
 
     def _drained(self, stage: Stage, scope: Scope, held: Scope) -> tuple[Statement, ...]:
@@ -249,7 +245,7 @@ class _Lowering:
         assert product is not None
         rows, columns = scope.ranges[product.roles.row or ""], scope.ranges[product.roles.column or ""]
         operator, width = product.operator, int(filled(_largest(held.ranges[product.roles.column or ""])))
-        source = BufferName(operator.write.tensor, Content.PACKED, f"{L0C} {operator.name}")
+        source = _packed_name(operator.write.tensor, operator, L0C, 0)
         target = self._scratch(operator.write.tensor, None, UB, _blocks(rows) * LANES * width, SUMS)
         strides = (("r1", _count(columns) * FRACTAL), ("c1", FRACTAL), ("r2", LANES), ("c2", 1))
         outer = (("r1", _count(rows), LANES * width), ("c1", _count(columns), LANES))
@@ -320,20 +316,29 @@ class _Lowering:
         target = strided(access, self.arguments[access.tensor], scope.ranges)
         return _rows(stage, access, scope, self._held(stage, access, scope, stage.result_type), target)
 
-    def _scratch(self, tensor: str, operator: Operator | None, space: str, elements: int, dtype: str) -> BufferName:
-        """A buffer in a space; asking again gives the same."""
-        of = space if operator is None else f"{space} {operator.name}"
-        name = BufferName(tensor, Content.STAGED if operator is None else Content.PACKED, of)
-        self.buffers.setdefault(name, Buffer(name, elements, dtype, space=space, reuse_group=self._turn(tensor, operator, space)))
+    def _scratch(
+        self, tensor: str, operator: Operator | None, space: str, elements: int, dtype: str, side: int = 0
+    ) -> BufferName:
+        """A buffer in a space, of the right operand with `side` 1; asking again gives the same."""
+        if operator is None:
+            name, turn = BufferName(tensor, Content.STAGED, space), None
+        else:
+            name, turn = _packed_name(tensor, operator, space, side), self._turn(space, side)
+        self.buffers.setdefault(name, Buffer(name, elements, dtype, space=space, reuse_group=turn))
         return name
 
-    def _turn(self, tensor: str, operator: Operator | None, space: str) -> int | None:
+    def _turn(self, space: str, side: int) -> int | None:
         """The number of buffers that take turns in a place: slices of both products, and sums that follow each other."""
-        if len(self.shape.stages) == 1 or operator is None:
+        if len(self.shape.stages) == 1:
             return None
-        is_right = any(product.operator is operator and product.right.tensor == tensor for product in self.shape.products)
-        follows = {L0A: True, L0B: True, L0C: self.tiles.order is Order.RESIDENT, L1: is_right}[space]
+        follows = {L0A: True, L0B: True, L0C: self.tiles.order is Order.RESIDENT, L1: side == 1}[space]
         return SPACES.index(space) if follows else None
+
+
+def _packed_name(tensor: str, operator: Operator, space: str, side: int) -> BufferName:
+    """The buffer of a product's operand or of its sums; L1 has both operands, and both may be one tensor."""
+    of = f"{space} right {operator.name}" if side and space == L1 else f"{space} {operator.name}"
+    return BufferName(tensor, Content.PACKED, of)
 
 
 def _in(loop: For | None, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
