@@ -34,6 +34,8 @@ def given_in(kind: str) -> None:
     match kind:
         case "strides":
             found = kernel(np.asfortranarray(x))
+        case "byte order":
+            found = kernel(x.astype(x.dtype.newbyteorder()))
         case "read-only":
             x.flags.writeable = False
             found = kernel(x)

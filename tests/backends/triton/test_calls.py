@@ -9,7 +9,7 @@ import pytest
 from tests.support.triton_calls import block_error, constants_error, given_in, in_bfloat16, refused
 
 
-@pytest.mark.parametrize("kind", ["strides", "read-only", "torch", "out", "threads", "profile"])
+@pytest.mark.parametrize("kind", ["strides", "byte order", "read-only", "torch", "out", "threads", "profile"])
 def test_arguments_of_every_kind(interpreter: ProcessPoolExecutor, kind: str) -> None:
     interpreter.submit(given_in, kind).result()
 

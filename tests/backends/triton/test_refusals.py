@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -59,6 +60,13 @@ def test_dynamic_dimensions_are_refused() -> None:
         tw.jit(lambda x: x + 1.0, target="a100").lower(tw.spec(("n", 8), "float16")).source  # noqa: B018
 
 
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0)])
+def test_empty_tensors_are_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(TilewrightError, match="no kernel") as caught:
+        tw.jit(lambda x: x.sum(axis=1), target="a100").lower(tw.spec(shape, "float16")).source  # noqa: B018
+    assert "is empty" in caught.value.why
+
+
 @pytest.mark.parametrize("missing", ["triton", "torch"])
 def test_missing_packages_are_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
@@ -66,6 +74,16 @@ def test_missing_packages_are_named(missing: str, monkeypatch: pytest.MonkeyPatc
         BACKEND.load(ARTIFACT, constants=(), threads=None, runner="interpreter")
     assert "[gpu]" in caught.value.hint
     assert f"the package {missing}" in BACKEND.lacking(ARTIFACT)
+
+
+def test_without_a_gpu_triton_stays_free_for_its_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def imported(**_: object) -> None:
+        raise AssertionError("Triton was imported to compile")
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False)))
+    monkeypatch.setattr(launch, "_is_there", lambda package: True)
+    monkeypatch.setattr(launch, "_packages", imported)
+    assert launch.lacking("sm_80") == ("a GPU of sm_80",)
 
 
 def test_old_versions_are_refused() -> None:

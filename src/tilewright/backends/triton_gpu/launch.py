@@ -194,7 +194,7 @@ class Loaded:
         bind(Signature((), (slot,), ()), [np.broadcast_to(np.zeros((), dtype), tuple(tensor.shape))])
 
     def _of_array(self, array: Array) -> Any:
-        array = np.ascontiguousarray(array)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         array = array if array.flags.writeable else array.copy()
         if array.dtype.name == "bfloat16":
             return self.torch.from_numpy(array.view(np.int16)).view(self.torch.bfloat16)
@@ -243,12 +243,14 @@ def lacking(architecture: str) -> tuple[str, ...]:
     missing = tuple(f"the package {name}" for name in PACKAGES if not _is_there(name))
     if missing:
         return missing
+    import torch
+
+    if not torch.cuda.is_available():  # known without Triton, whose import here would rule out its interpreter
+        return (f"a GPU of {architecture}",)
     try:
-        torch, _ = _packages(is_interpreted=False)
+        _packages(is_interpreted=False)
     except _OtherWay:
         return ("a Triton that compiles: in this process it was imported to interpret",)
-    if not torch.cuda.is_available():
-        return (f"a GPU of {architecture}",)
     major, minor = torch.cuda.get_device_capability()
     return () if f"sm_{major}{minor}" == architecture else (f"a GPU of {architecture}: the one here is sm_{major}{minor}",)
 

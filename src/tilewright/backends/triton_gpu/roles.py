@@ -118,6 +118,9 @@ def _check(chain: Chain) -> None:
     symbolic = [name for name, extent in chain.extents.items() if isinstance(extent, SymbolicExtent)]
     if symbolic:
         raise refused(chain, f"the extents of {', '.join(symbolic)} are known at run time only")
+    empty = next((name for name, extent in chain.extents.items() if extent == 0), None)
+    if empty is not None:
+        raise refused(chain, f"{empty} is empty, and a tile has at least one element")
     for operator in chain.operators:
         if operator.looked_up():
             why = f"{operator.name} looks up positions in data"
