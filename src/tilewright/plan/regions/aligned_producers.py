@@ -22,7 +22,6 @@ def aligned(chain: Chain) -> Chain:
     """The chain with aligned producers, in the names of its operators and tensors: a chain of its own where all are aligned.
 
     Producers stay as they are that several operators read, whose results are not written along axes alone, that compute with
-    positions along these, and that have axes which their reader would take for its own.
     """
     operators = {operator.name: operator for operator in chain.operators}
     tensors = {tensor.name: tensor for tensor in chain.tensors}
@@ -54,11 +53,14 @@ def _align(chain: Chain, operators: dict[str, Operator], tensors: dict[str, Tens
     if not values.keys().isdisjoint(maker.computed_axes()):
         return
     axes = _axes_of(reader, read)
+    rows = _rows_of(maker, values, axes, read.guard)
+    if rows is None:
+        return
     taken = {axis.name for axis in axes} & {axis.name for axis in maker.axes if axis.name not in values}
     if taken or len(written) != len(values) or not all(isinstance(axis.extent, int) for axis in axes):
         return
     plain = tuple(axis_index(axis.name) for axis in axes)
-    operators[maker.name] = _moved(maker, values, axes, read.guard, Access(read.tensor, plain))
+    operators[maker.name] = _moved(maker, values, _reduced(axes, rows), read.guard, Access(read.tensor, plain))
     tensors[read.tensor] = replace(tensors[read.tensor], shape=tuple(axis.extent for axis in axes), entries=None)
     reads = (*reader.reads[:number], replace(read, indices=plain), *reader.reads[number + 1 :])
     operators[name] = replace(reader, reads=reads)
@@ -68,6 +70,22 @@ def _axes_of(reader: Operator, read: Access) -> tuple[Axis, ...]:
     """The axes of a reader that say which element it reads, as independent ones."""
     names = read.axes() | (read.guard.axes() if read.guard is not None else frozenset())
     return tuple(Axis(axis.name, axis.extent) for axis in reader.axes if axis.name in names)
+
+
+def _rows_of(maker: Operator, values: Mapping[str, Index], axes: tuple[Axis, ...], guard: Guard | None) -> frozenset[str] | None:
+    """The reader's axes along which a producer reduces what it writes; None where one of them is not read from end to end."""
+    extents = {axis_index(axis.name): axis.extent for axis in axes}
+    reduced = [axis for axis in maker.reduction_axes() if axis.name in values]
+    if any(extents.get(values[axis.name]) != axis.extent for axis in reduced):
+        return None
+    rows = frozenset(name for axis in reduced for name in values[axis.name].axes())
+    others = [value.axes() for name, value in values.items() if name not in {axis.name for axis in reduced}]
+    others += [] if guard is None else [guard.axes()]
+    return rows if len(rows) == len(reduced) and rows.isdisjoint(frozenset().union(*others)) else None
+
+
+def _reduced(axes: tuple[Axis, ...], rows: frozenset[str]) -> tuple[Axis, ...]:
+    return tuple(replace(axis, kind=AxisKind.REDUCTION) if axis.name in rows else axis for axis in axes)
 
 
 def _moved(maker: Operator, values: Mapping[str, Index], axes: tuple[Axis, ...], guard: Guard | None, write: Access) -> Operator:
