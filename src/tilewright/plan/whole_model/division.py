@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from math import inf, isinf
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.binding import bound
@@ -27,7 +28,7 @@ from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import PricedChain
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
 from tilewright.plan.search.exact_search import Times, can_cost, least_times_above
-from tilewright.plan.types import Cut, Plan, Price
+from tilewright.plan.types import Cut, Plan, Price, PriceTerm, TermKind
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing
 from tilewright.plan.whole_model.kept_divisions import KeptDivision, KeptPart
@@ -98,6 +99,8 @@ class Division:
         if len(part.operators) == 1 or not self.alone():
             return None
         price = separate_price(self.alone()[operator.name] for operator in part.operators)
+        if isinf(price.seconds):
+            return None
         return bound(price, names_of(part.chain).inverse())
 
 
@@ -161,6 +164,8 @@ class _Dividing:
     """By the names of their operators."""
     chains: dict[tuple[str, ...], Chain] = field(default_factory=dict)
     """By the names of their operators."""
+    without_plan: dict[str, Unplannable] = field(default_factory=dict)
+    """By operator, why it is no chain alone."""
     least: dict[tuple[Chain, float], Times | None] = field(default_factory=dict)
     """By the canonical chain of operators, and the time that they take apart: see `_least_if_slower`."""
 
@@ -169,7 +174,27 @@ class _Dividing:
         group = self.chain.operators
         if (in_tiles := self._in_tiles(group)) is not None:
             return [in_tiles]
-        self.alone = {operator.name: self._part((operator,)) for operator in group}
+        self.alone = {operator.name: self._alone(operator) for operator in group}
+        parts = self._fused(group)
+        for part in parts:
+            if part.operators[-1].name in self.without_plan and len(part.operators) == 1:
+                raise self.without_plan[part.operators[-1].name]
+        return parts
+
+    def _alone(self, operator: Operator) -> Part:
+        """An operator as a chain. One that a device cannot compute alone, as rows that fit no core, is endlessly slow."""
+        try:
+            return self._part((operator,))
+        except Unplannable as problem:
+            if self.options.planner is None or len(self.chain.operators) == 1:
+                raise
+            self.without_plan[operator.name] = problem
+        chain = self._chain((operator,))
+        price = Price((PriceTerm(TermKind.ARITHMETIC, inf, operator.name),))
+        return Part((operator,), chain, price, partial(self.options.price, chain))
+
+    def _fused(self, group: Operators) -> list[Part]:
+        """The cheapest parts found, of operators whose prices alone are known."""
         if len(group) == 1:
             return [self.alone[group[0].name]]
         whole = self._whole(group)
