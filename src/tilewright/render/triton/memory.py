@@ -12,21 +12,9 @@ from tilewright.render.triton.positions import Position, Positions
 from tilewright.render.triton.refusals import refused
 from tilewright.render.triton.scalars import is_float, number
 from tilewright.render.triton.sizes import axes_of
-from tilewright.render.triton.tiles import Dim, Tile, spread
+from tilewright.render.triton.tiles import Dim, Tile, spread, type_text
 
 Box = tuple[tuple[str, Range], ...]
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-TYPES: Mapping[str, str] = {
-    "bool": "tl.int1",
-    **{name: f"tl.{name}" for name in (*INTEGERS, "float16", "bfloat16", "float32", "float64")},
-}
-
-
-def type_text(dtype: str) -> str:
-    """An element type. Raises `UnsupportedOperation` for types that kernels do not have."""
-    if dtype not in TYPES:
-        raise refused(f"elements of {dtype}", f"it has {', '.join(TYPES)}")
-    return TYPES[dtype]
 
 
 class Memory:

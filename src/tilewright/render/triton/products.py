@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from tilewright.block.statements import Leaf
 from tilewright.graph.exactness import BYTES
-from tilewright.render.triton.memory import type_text
 from tilewright.render.triton.refusals import refused
 from tilewright.render.triton.rows import masked, reduced_dims, summed
 from tilewright.render.triton.scalars import is_float, number, scalar_text
 from tilewright.render.triton.sizes import ProductRoles, product_type, roles_of
-from tilewright.render.triton.tiles import Tile, spread
+from tilewright.render.triton.tiles import Tile, spread, type_text
 from tilewright.render.triton.values import Writer, computed_type, dims_of, operands, values_of
 
 TF32 = "tf32"

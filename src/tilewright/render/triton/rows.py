@@ -15,10 +15,9 @@ from tilewright.graph.exactness import HALVES
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import StateVariable
 from tilewright.render.triton.functions import REDUCED
-from tilewright.render.triton.memory import type_text
 from tilewright.render.triton.refusals import refused
 from tilewright.render.triton.scalars import Values, is_float, number, scalar_text
-from tilewright.render.triton.tiles import Dim, Tile, shape_text, spread
+from tilewright.render.triton.tiles import Dim, Tile, shape_text, spread, type_text
 from tilewright.render.triton.values import Writer, dims_of, operands, values_of
 
 NEUTRAL = {"add": 0.0, "maximum": float("-inf"), "minimum": float("inf")}

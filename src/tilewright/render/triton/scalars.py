@@ -11,7 +11,9 @@ from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load,
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.render.triton.functions import FLOATS, HELPERS, INTEGERS, WHOLE_HELPERS, call_of
 from tilewright.render.triton.refusals import refused
+from tilewright.render.triton.tiles import type_text
 
+OF_LITERALS = ("int32", "float32")
 Helper: TypeAlias = tuple[str, bool]
 """A scalar function whose text is a function of the module, and whether it is that of integers."""
 
@@ -58,7 +60,12 @@ def scalar_text(scalar: Scalar, values: Values) -> str:
     if not is_condition(scalar, values):
         return text
     one, zero = ("1", "0") if values.is_whole else ("1.0", "0.0")
-    return f"tl.where({text}, {one}, {zero})"
+    return chosen(f"tl.where({text}, {one}, {zero})", values.dtype)
+
+
+def chosen(text: str, dtype: str) -> str:
+    """A choice between numbers in the type that is computed in: Triton takes two literals for numbers of 32 bits."""
+    return text if dtype in OF_LITERALS else f"{text}.to({type_text(dtype)})"
 
 
 def condition_text(scalar: Scalar, values: Values) -> str:
@@ -107,7 +114,8 @@ def _applied(function: str, operands: Sequence[Scalar], values: Values) -> str:
     texts = [condition_text(x, values) if wants else scalar_text(x, values) for x, wants in zip(operands, takes, strict=True)]
     table = INTEGERS if values.is_whole else FLOATS
     if function in table:
-        return table[function].format(*texts)
+        text = table[function].format(*texts)
+        return chosen(text, values.dtype) if function == "where" and not all(takes) else text
     if function not in (WHOLE_HELPERS if values.is_whole else HELPERS):
         raise refused(f"the function {function} of {values.dtype}", "render/triton/functions.py has no text for it")
     values.helpers.add((function, values.is_whole))

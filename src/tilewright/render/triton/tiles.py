@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilewright.records import record
 from tilewright.render.triton.refusals import refused
 
 MATRIX = 2
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+TYPES: Mapping[str, str] = {
+    "bool": "tl.int1",
+    **{name: f"tl.{name}" for name in (*INTEGERS, "float16", "bfloat16", "float32", "float64")},
+}
+
+
+def type_text(dtype: str) -> str:
+    """An element type. Raises `UnsupportedOperation` for types that kernels do not have."""
+    if dtype not in TYPES:
+        raise refused(f"elements of {dtype}", f"it has {', '.join(TYPES)}")
+    return TYPES[dtype]
 
 
 @record

@@ -10,10 +10,10 @@ from tilewright.block.statements import Leaf
 from tilewright.graph.exactness import HALVES, INTEGERS
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.expressions.scalar_functions import known_value
-from tilewright.render.triton.memory import Box, Memory, type_text
+from tilewright.render.triton.memory import Box, Memory
 from tilewright.render.triton.registers import Registers
 from tilewright.render.triton.scalars import Helper, Values, condition_text, is_condition, scalar_text
-from tilewright.render.triton.tiles import Dim, Tile, spread, together
+from tilewright.render.triton.tiles import Dim, Tile, spread, together, type_text
 
 
 @dataclass(slots=True)
