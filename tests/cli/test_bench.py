@@ -16,6 +16,7 @@ def test_the_commands_are_those_of_the_distribution(capsys: pytest.CaptureFixtur
         "conv",
         "conv-chains",
         "gemm",
+        "gpu",
         "int8",
         "mlp",
         "model",

@@ -26,6 +26,15 @@ LEFT = {
     # granularity that plans and text have in common: of masked keys, and of rows that vector dialects take together
     "LANES",
     "ROW_UNROLL",
+    # what a language takes: dimensions of a product, the least side of its tiles, elements that an address counts, widths of
+    # text; warps and stages of kernels without a product
+    "MATRIX",
+    "LEAST_SIDE",
+    "MOST_ELEMENTS",
+    "LONGEST_NAME",
+    "WIDTH",
+    "WARPS",
+    "STAGES",
 }
 """Described in docs/architecture.md."""
 

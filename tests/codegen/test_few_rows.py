@@ -52,7 +52,7 @@ def test_one_row_by_a_matrix_in_either_layout(target: str, rows: int, depth: int
 
 @pytest.mark.needs("avx512f", "avx512dq", "avx512bw", "avx512vl")
 def test_rows_of_w_are_read_in_slices_and_maps_follow_the_last() -> None:
-    x, w, bias = arrays((1, 100), (100, 700), (700,))
+    x, w, bias = arrays((1, 300), (300, 4000), (4000,))
     kernel = tw.jit(lambda x, w, bias: tw.relu(x @ w + bias), target="x86-64-v4").lower(x, w, bias).compile()
     assert "+= 8)" in kernel.source, "slices of 8 rows"
     expected = np.maximum(x.astype(np.float64) @ w + bias, 0)

@@ -173,7 +173,7 @@ def test_kernels_without_functions_of_single_shapes_stand_in_the_file() -> None:
     kernel = next(one for one in registered() if one.name == "matmul_avx512_f32_6x64_nest3")
     assert kernel.emit_shape is None
     file = File("", (), dialect_for("x86_64", kernel.features), {kernel.name: kernel}, (), (), 0)
-    call = SimpleNamespace(epilogue=None, prefetching=False, shapes=None, inlined=False, m=6, n=64)
+    call = SimpleNamespace(epilogue=None, prefetching=False, shapes=None, inlined=False, known=None, m=6, n=64)
     whole = {"_variants": lambda kernel, calls: frozenset({(6, 4)}), "may_inline": lambda kernel, calls: False}
     with patch.multiple(matrix_tile_functions, **whole):
         found = matrix_tile_functions._inlined(file, kernel, "product", [call])  # type: ignore[list-item]

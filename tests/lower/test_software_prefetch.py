@@ -13,6 +13,7 @@ from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
 from tests.support.chains import artifact_of, chain, chain_text, gemm_chain, hand_plan, random_inputs
 from tests.support.operators import contraction
 from tilewright import compiler
+from tilewright.api.calls.calling import Called
 from tilewright.api.kernel import Kernel
 from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.schedule import fused_schedule
@@ -72,7 +73,8 @@ def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
             ),
         ),
     )
-    kernel = Kernel(lowered, compiler.build(fetching, threads=1))
+    called = Called(lowered.graph.name, lowered.binder, lowered.traced.call, lowered.traced.result)
+    kernel = Kernel(called, compiler.build(fetching, threads=1))
     assert kernel.source.count("tw_start(&fetches") == 3
     np.testing.assert_allclose(kernel(x), chain(x.astype(np.float64)), rtol=1e-4, atol=1e-3)
 

@@ -37,7 +37,12 @@ def save_kernel(loaded: Loaded, writer: PackageWriter) -> SavedKernel:
     runnable, constants = loaded
     first = runnable.fast if isinstance(runnable, Checked) else runnable
     if not isinstance(first, (Executable, Built)):
-        raise TilewrightError(f"a {type(first).__name__} cannot be saved", where="save", why="only C for CPUs has packages")
+        raise TilewrightError(
+            "a kernel of this device cannot be saved",
+            where="save",
+            why="packages hold libraries for CPUs",
+            hint="lower(...).source is the text of the kernel",
+        )
     kernel = SavedKernel(saved(first, writer), tuple(map(writer.array, constants)), None, 0)
     if not isinstance(runnable, Checked):
         return kernel

@@ -18,6 +18,7 @@ import numpy as np
 
 from tilewright.dtypes import dtype_named
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.machine.accelerator import Accelerator
 from tilewright.machine.machine import Machine
@@ -115,7 +116,7 @@ class Operand:
     def bytes(self, rows: int, columns: int) -> int:
         """Of a matrix (rows, columns) in this order."""
         filled = [extent + -extent % size for extent, size in zip((rows, columns), self._sizes(), strict=True)]
-        return filled[0] * filled[1] * dtype_named(self.element_type).itemsize
+        return filled[0] * filled[1] * element_bytes(self.element_type)
 
     def extents(self, array: Array) -> tuple[int, int]:
         """Rows and columns of the matrix that is given in this order."""
@@ -253,7 +254,7 @@ def _layout_problem(operand: Operand, array: Array) -> str:
         order = ", ".join((*operand.axes, *(f"{size} of {axis}" for axis, size in operand.blocks)))
         return f"an array of shape {array.shape} is not in the order [{order}]"
     if not sizes:
-        apart = array.strides[-1] != array.itemsize and array.shape[-1] > 1
+        apart = array.strides[-1] != element_bytes(operand.element_type) and array.shape[-1] > 1
         return f"neighbours along the {operand.axes[1]} are {array.strides[-1]} bytes apart" if apart else ""
     dense = np.empty(sizes, array.dtype).strides
     return "" if array.strides[2:] == dense else f"elements of a block are {array.strides[2:]} bytes apart, not {dense}"

@@ -188,7 +188,7 @@ def _cut_reason_text(reason: reasons.CutReason) -> str:
         case reasons.SeparateFaster(is_bound):
             return f"the separate plans are faster{_bound_text(is_bound)}"
         case reasons.FewerBlocks(cores, fused_s, separate_s, is_bound):
-            times = f"{_microseconds(fused_s)} on {cores} cores, unfused {_microseconds(separate_s)}"
+            times = f"{_microseconds(fused_s)}{_on(cores)}, unfused {_microseconds(separate_s)}"
             return f"fused, it has fewer blocks for threads: {times}{_bound_text(is_bound)}"
         case _:
             assert_never(reason)
@@ -245,9 +245,14 @@ def _tiles_text(tiles: reasons.Tiles) -> str:
 def _whole_text(whole: reasons.WholeGroup | None) -> str:
     if whole is None:
         return ""
-    times = f"{_microseconds(whole.whole_s)} on {whole.cores} cores, as divided here {_microseconds(whole.parts_s)}"
+    times = f"{_microseconds(whole.whole_s)}{_on(whole.cores)}, as divided here {_microseconds(whole.parts_s)}"
     return f"; all {whole.operators} operators of its fusion group as one chain: {times}"
 
 
+def _on(cores: int) -> str:
+    """Where a time is of; a device has no cores to choose from."""
+    return "" if units.predicts() else f" on {cores} cores"
+
+
 def _microseconds(seconds: float) -> str:
-    return f"{seconds * 1e6:.1f} us"
+    return f"{seconds * 1e6:.1f} us{' predicted' if units.predicts() else ''}"

@@ -130,7 +130,8 @@ def _plan(chain: Chain, machine: Machine, is_tf32: bool) -> Plan:
     kernels = kernels_of(chain, machine, is_tf32=is_tf32)
     ranked = chosen_of(kernels)
     if not ranked:
-        raise refused(chain, f"no tiles of it fit a core of {machine.name}")
+        why = f"no tiles of it fit a core of {machine.name}"
+        raise refused(chain, why, hint="cut long rows into parts, or leave target= out to compute on this machine")
     best = ranked[0]
     last = chain.operators[-1].name
     price = Price(best.kernel.prices.terms(best.place, last))

@@ -105,10 +105,10 @@ def roles_of(chain: Chain) -> Roles:
     return found
 
 
-def refused(chain: Chain, why: str, reason: CannotFuse | NotExecutable | None = None) -> Unplannable:
-    """The error of a chain that is no kernel."""
+def refused(chain: Chain, why: str, reason: CannotFuse | NotExecutable | None = None, hint: str = "") -> Unplannable:
+    """The error of a chain that is no kernel; operators of a longer one are planned apart."""
     names = tuple(operator.name for operator in chain.operators)
-    hint = "the operators are planned apart" if len(names) > 1 else ""
+    hint = "the operators are planned apart" if len(names) > 1 else hint
     reason = NotExecutable(names) if reason is None else reason
     return Unplannable(f"{chain.name or 'a chain'} is no kernel", reason=reason, where=", ".join(names), why=why, hint=hint)
 
@@ -117,10 +117,13 @@ def _check(chain: Chain) -> None:
     """What is refused whatever the roles are."""
     symbolic = [name for name, extent in chain.extents.items() if isinstance(extent, SymbolicExtent)]
     if symbolic:
-        raise refused(chain, f"the extents of {', '.join(symbolic)} are known at run time only")
+        raise refused(
+            chain, f"the extents of {', '.join(symbolic)} are known at run time only", hint="give numbers in place of dimensions"
+        )
     empty = next((name for name, extent in chain.extents.items() if extent == 0), None)
     if empty is not None:
-        raise refused(chain, f"{empty} is empty, and a tile has at least one element")
+        why = f"{empty} is empty, and a tile has at least one element"
+        raise refused(chain, why, hint="leave out the call where an array is empty")
     for operator in chain.operators:
         if operator.looked_up():
             why = f"{operator.name} looks up positions in data"
