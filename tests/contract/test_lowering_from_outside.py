@@ -12,25 +12,14 @@ from tests.contract.test_lowerings import check_refusals, check_results
 from tests.contract.test_matmul_kernels import check_products, loaded
 from tests.support.guarded import in_child
 from tests.support.lowerings import skip_if_missing
+from tests.support.scalar_kernels import TEXT, scalar_kernel
 from tilewright.errors import UnsupportedOperation
-from tilewright.kernels import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels import MicroKernel
 from tilewright.kernels.contract import OperandRole
 from tilewright.kernels.replaceable import COLUMN, DEPTH, PRODUCT_16X16, ROW, Edges, KernelText, Lowering, Operand, Resources
 from tilewright.leaves import lowerings
 from tilewright.machine import Machine
 
-TEXT = """
-void NAME(long k, const float *a, long a_row, long a_column, const float *b, long b_row,
-          float *c, long c_row, long m, long n, long accumulate) {
-  for (long i = 0; i < m; i++)
-    for (long j = 0; j < n; j++) {
-      float sum = 0;
-      for (long p = 0; p < k; p++)
-        sum += a[i * a_row + p * a_column] * b[p * b_row + j];
-      c[i * c_row + j] = accumulate ? c[i * c_row + j] + sum : sum;
-    }
-}
-"""
 FAULTS = {
     "forgets a step": ("p < k", "p < k - (k > 16)"),
     "drops C": ("accumulate ?", "0 && accumulate ?"),
@@ -41,19 +30,7 @@ FAULTS = {
 def users(old: str = "", new: str = "") -> Lowering:
     """Plain C for any machine of this device."""
     text = TEXT.replace(old, new) if old else TEXT
-    kernel = MicroKernel(
-        name="users_scalar_5x7",
-        operation="matmul",
-        rows=5,
-        columns=7,
-        depth=1,
-        element_types=("float32", "float32", "float32"),
-        architecture="any",
-        features=frozenset(),
-        vector_bits=32,
-        peak_share=0.5,
-        emit=lambda name, variants: KernelSource(SourceKind.C, text.replace("NAME", name)),
-    )
+    kernel = scalar_kernel("users_scalar_5x7", 5, 7, text)
     return Lowering(
         "users_scalar_5x7",
         PRODUCT_16X16,

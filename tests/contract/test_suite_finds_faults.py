@@ -9,20 +9,9 @@ import pytest
 from tests.contract.test_matmul_kernels import check_denormals, check_extremes, check_one_value_everywhere, check_products
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, command, load
+from tests.support.scalar_kernels import TEXT, scalar_kernel
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 
-TEXT = """
-void NAME(long k, const float *a, long a_row, long a_column, const float *b, long b_row,
-          float *c, long c_row, long m, long n, long accumulate) {
-  for (long i = 0; i < m; i++)
-    for (long j = 0; j < n; j++) {
-      float sum = 0;
-      for (long p = 0; p < k; p++)
-        sum += a[i * a_row + p * a_column] * b[p * b_row + j];
-      c[i * c_row + j] = accumulate ? c[i * c_row + j] + sum : sum;
-    }
-}
-"""
 INTEGERS = """
 void NAME(long k, long k_1, const unsigned char *a, long a_row, long a_column, long a_step_1,
           const signed char *b, long b_row, long b_step_1, int *c, long c_row, long m, long n, long accumulate) {
@@ -69,20 +58,7 @@ FAULTS = {
 
 
 def kernel(old: str = "", new: str = "") -> MicroKernel:
-    text = TEXT.replace(old, new) if old else TEXT
-    return MicroKernel(
-        name="faulty",
-        operation="matmul",
-        rows=3,
-        columns=4,
-        depth=1,
-        element_types=("float32", "float32", "float32"),
-        architecture="any",
-        features=frozenset(),
-        vector_bits=32,
-        peak_share=0.5,
-        emit=lambda name, variants: KernelSource(SourceKind.C, text.replace("NAME", name)),
-    )
+    return scalar_kernel("faulty", 3, 4, TEXT.replace(old, new) if old else TEXT)
 
 
 def integers(old: str = "", new: str = "") -> MicroKernel:

@@ -26,6 +26,7 @@ from tests.contract.test_matmul_kernels import (
 )
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, caller, command, load
+from tests.support.scalar_kernels import scalar_kernel
 from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
@@ -58,19 +59,7 @@ def available() -> str:
     return next(filter(command, COMPILERS))
 
 
-C_KERNEL = MicroKernel(
-    name="from_c",
-    operation="matmul",
-    rows=4,
-    columns=8,
-    depth=1,
-    element_types=("float32", "float32", "float32"),
-    architecture="any",
-    features=frozenset(),
-    vector_bits=32,
-    peak_share=0.5,
-    emit=lambda name, variants: KernelSource(SourceKind.C, how_to_text("c").replace("NAME", name)),
-)
+C_KERNEL = scalar_kernel("from_c", 4, 8, how_to_text("c"))
 ASSEMBLY_KERNEL = dataclasses.replace(
     C_KERNEL,
     name="from_assembly",

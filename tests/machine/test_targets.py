@@ -4,6 +4,7 @@ from importlib import resources
 
 import pytest
 
+from tests.support.target_files import assert_refused
 from tilewright.errors import TilewrightError
 from tilewright.machine import Filling, Machine, Source, isa, targets
 from tilewright.machine.targets import InvalidTarget, UnknownTarget
@@ -117,11 +118,7 @@ def test_unknown_names_list_near_matches(name: str, hint: str) -> None:
     ],
 )
 def test_wrong_files_are_refused_with_the_field(old: str, new: str, why: str) -> None:
-    assert old in GOOD
-    with pytest.raises(InvalidTarget) as caught:
-        targets.parse("mine", GOOD.replace(old, new, 1))
-    assert caught.value.where == "mine.toml"
-    assert why in caught.value.why
+    assert_refused(GOOD, old, new, why)
 
 
 SOFTWARE = GOOD.replace("associativity = 16\n", 'filling = "software"\n', 1)
@@ -150,10 +147,7 @@ def test_a_device_is_a_cpu_unless_the_file_says_otherwise() -> None:
     ],
 )
 def test_wrong_levels_and_devices_are_refused(old: str, new: str, why: str) -> None:
-    assert old in SOFTWARE
-    with pytest.raises(InvalidTarget) as caught:
-        targets.parse("mine", SOFTWARE.replace(old, new, 1))
-    assert why in caught.value.why
+    assert_refused(SOFTWARE, old, new, why)
 
 
 def test_levels_that_are_no_tables_are_refused() -> None:

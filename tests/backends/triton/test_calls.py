@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 
+import numpy as np
 import pytest
 
 from tests.support.triton_calls import block_error, constants_error, given_in, in_bfloat16, refused
@@ -11,11 +12,14 @@ from tests.support.triton_calls import block_error, constants_error, given_in, i
 
 @pytest.mark.parametrize("kind", ["strides", "byte order", "read-only", "torch", "out", "threads", "profile"])
 def test_arguments_of_every_kind(interpreter: ProcessPoolExecutor, kind: str) -> None:
-    interpreter.submit(given_in, kind).result()
+    found, wanted = interpreter.submit(given_in, kind).result()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7)
 
 
 def test_tensors_of_bfloat16(interpreter: ProcessPoolExecutor) -> None:
-    interpreter.submit(in_bfloat16).result()
+    dtype, found, wanted = interpreter.submit(in_bfloat16).result()
+    assert dtype == "torch.bfloat16"
+    np.testing.assert_allclose(found, wanted, rtol=8e-3, atol=1e-4)
 
 
 def test_wrong_arguments_are_named(interpreter: ProcessPoolExecutor) -> None:

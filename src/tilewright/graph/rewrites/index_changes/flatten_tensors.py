@@ -50,12 +50,7 @@ class FlattenTensors(Rewrite):
         if not joints:
             return graph
         work.flatten(joints)
-        waiting = list(range(len(work.operators)))
-        while waiting:
-            position = heappop(waiting)
-            if (pair := pair_of(work, work.operators[position])) is not None:
-                for changed in work.merge(position, pair):
-                    heappush(waiting, changed)
+        work.merge_all()
         return work.result()
 
 
@@ -71,6 +66,15 @@ class Work:
         for position, operator in enumerate(graph.operators):
             for name in {access.tensor for access in operator.accesses()}:
                 self.users.setdefault(name, []).append(position)
+
+    def merge_all(self) -> None:
+        """Every pair of axes that may become one, of the first operators first."""
+        waiting = list(range(len(self.operators)))
+        while waiting:
+            position = heappop(waiting)
+            if (pair := _pair_of(self, self.operators[position])) is not None:
+                for changed in self.merge(position, pair):
+                    heappush(waiting, changed)
 
     def merge(self, position: int, pair: Pair) -> set[int]:
         """Let an operator walk two axes as one; the positions of the operators that this changes."""
@@ -190,7 +194,7 @@ def without_digits(index: Index) -> Index:
     return index
 
 
-def pair_of(work: Work, operator: Operator) -> Pair | None:
+def _pair_of(work: Work, operator: Operator) -> Pair | None:
     """Two axes that an operator may walk as one, and does so in some access already."""
     extents = {axis.name: axis for axis in operator.axes}
     for index in (index for access in operator.accesses() for index in access.indices):

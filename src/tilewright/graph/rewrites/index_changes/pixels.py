@@ -9,11 +9,10 @@ if their elements lie in a row there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from heapq import heappop, heappush
 
 from tilewright.graph.expressions.index import Index, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.rewrites.index_changes.flatten_tensors import Joint, Work, divided, pair_of
+from tilewright.graph.rewrites.index_changes.flatten_tensors import Joint, Work, divided
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator
 
 
@@ -27,12 +26,7 @@ def with_joined_pixels(graph: Graph) -> tuple[Graph, dict[str, tuple[int, ...]]]
     if all(new is old for new, old in zip(operators, graph.operators, strict=True)):
         return graph, {}
     work.flatten(frozenset(divided(work)))
-    waiting = list(range(len(work.operators)))
-    while waiting:
-        position = heappop(waiting)
-        if (pair := pair_of(work, work.operators[position])) is not None:
-            for changed in work.merge(position, pair):
-                heappush(waiting, changed)
+    work.merge_all()
     return work.result(), work.joined
 
 
