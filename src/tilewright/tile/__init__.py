@@ -1,0 +1,1 @@
+"""Tile programs: what a leaf computes on one tile, in typed values of vectors, before it has a language."""

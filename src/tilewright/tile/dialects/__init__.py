@@ -1,0 +1,1 @@
+"""What an instruction set has: one file each, with its instruction table."""

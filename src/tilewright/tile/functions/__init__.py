@@ -1,0 +1,1 @@
+"""Mathematical functions in tile operations, once for float32 and float64."""

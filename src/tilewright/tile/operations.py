@@ -1,0 +1,138 @@
+"""Operations of tile programs, and what they mean: lane by lane unless said otherwise, with the same bits on every machine.
+
+Integers wrap. Floats are rounded to nearest, ties to even. What depends on the dialect is `MULTIPLY_ADD` alone.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Operation(StrEnum):
+    """An operation by name. Operands have the type of the result unless said otherwise; `detail` is what else it depends on.
+
+    Floats and integers: `ADD` to `LARGER`, `NEGATE`, `ABSOLUTE`. `DIVIDE` is of floats; `QUOTIENT` and `REMAINDER` of
+    integers, toward zero; by zero they give 0. `SMALLER` is `left < right ? left : right`, `LARGER` `left > right ? left :
+    right`: the second operand where either is NaN, and of two zeros.
+
+    Floats: `SQUARE_ROOT`, `FLOOR`, `CEIL`, `TRUNCATE`, `ROUND` (to nearest, ties to even). `FMA` is `a * b + c` with one
+    rounding, of integers too. `MULTIPLY_ADD` is the same with one rounding or two, as the dialect says. `EXPONENT` is
+    floor(log2 |x|) as a float (of 0 -inf, of infinities inf), `MANTISSA` x / 2**EXPONENT, in [1, 2) with the sign of x;
+    `SCALE` is a * 2**floor(b), rounded once.
+
+    Integers and masks: `AND`, `OR`, `XOR`, `NOT`; integers: `SHIFT_LEFT`, `SHIFT_RIGHT` (which keeps the sign of signed
+    ones), by a count below the bits of a lane. `HIGH_HALF` is the upper half of a product of twice the bits.
+
+    Comparisons of equal types give a mask, false of NaN but for `UNEQUAL`. `SELECT` is of a mask and two values.
+
+    `CAST` is the nearest value of another type: integers wrap, floats become integers toward zero (of what has no such
+    integer, any); `SATURATE` gives the nearest value that the type has: of integers, narrower; of floats rounded to nearest
+    even first, NaN is 0.
+
+    `BITCAST` is the same bits as another type of as many bits in all.
+
+    `DOT`: sum (operand 2) of 32-bit lanes plus the products of those narrower lanes of operands 0 and 1 that lie in each: 8
+    or 16 bits, of any signs. With bfloat16 lanes the products and sums are those of the dialect's instruction. `PAIRS`:
+    neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating. `OUTER`: a register tile plus
+    the outer product of operands 0 (its rows) and 1 (its lanes), of groups of narrower lanes as `DOT`.
+
+    `SPLAT`: a scalar in all lanes. `IOTA`: 0, 1, 2, ... `PREFIX`: a mask of the first `detail` (an index) lanes. `INDEX`:
+    an index as an int64 scalar. `SHUFFLE`: lanes of the operands (one or two of one type, behind each other) by number, any
+    number of them; -1 is a zero. `REDUCE`: all lanes by halves, with the operation `detail`, as a scalar. `ANY`: 1 where
+    any lane of a mask is set, as an int32 scalar.
+
+    `LOAD` reads `detail`, a `Place`; with a mask operand, lanes that are not set read nothing and are 0. `BROADCAST` reads
+    as many consecutive elements as a lane holds, in every lane: one float32, or four uint8 as an int32. `GATHER` reads, for
+    every lane, the element at the place plus operand 0 (integers); a mask may follow. `CALL` is a program with a result, of
+    the operands.
+
+    `PER_LANE`: of operands argument, otherwise and mask, the program `detail` of each lane that is set, one after the
+    other, and `otherwise` elsewhere: for rare cases, which cost a branch.
+    """
+
+    ADD = "add"
+    SUBTRACT = "subtract"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+    QUOTIENT = "quotient"
+    REMAINDER = "remainder"
+    HIGH_HALF = "high half"
+    SMALLER = "smaller"
+    LARGER = "larger"
+    NEGATE = "negate"
+    ABSOLUTE = "absolute"
+    SQUARE_ROOT = "square root"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    TRUNCATE = "truncate"
+    ROUND = "round"
+    FMA = "fma"
+    MULTIPLY_ADD = "multiply-add"
+    EXPONENT = "exponent"
+    MANTISSA = "mantissa"
+    SCALE = "scale"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    NOT = "not"
+    SHIFT_LEFT = "shift left"
+    SHIFT_RIGHT = "shift right"
+    EQUAL = "equal"
+    UNEQUAL = "unequal"
+    LESS = "less"
+    LESS_EQUAL = "less or equal"
+    GREATER = "greater"
+    GREATER_EQUAL = "greater or equal"
+    SELECT = "select"
+    CAST = "cast"
+    SATURATE = "saturate"
+    BITCAST = "bitcast"
+    DOT = "dot"
+    PAIRS = "pairs"
+    OUTER = "outer"
+    SPLAT = "splat"
+    IOTA = "iota"
+    PREFIX = "prefix"
+    INDEX = "index"
+    SHUFFLE = "shuffle"
+    REDUCE = "reduce"
+    ANY = "any"
+    LOAD = "load"
+    BROADCAST = "broadcast"
+    GATHER = "gather"
+    CALL = "call"
+    PER_LANE = "per lane"
+
+
+COMPARISONS = frozenset(
+    (
+        Operation.EQUAL,
+        Operation.UNEQUAL,
+        Operation.LESS,
+        Operation.LESS_EQUAL,
+        Operation.GREATER,
+        Operation.GREATER_EQUAL,
+    )
+)
+READS = frozenset((Operation.LOAD, Operation.BROADCAST, Operation.GATHER))
+"""Operations that read a buffer."""
+
+
+class IntegerOperation(StrEnum):
+    """What defines an integer that no polynomial is: of indices, or of a scalar value (`VALUE`, converted to int64).
+
+    Division is floor division by a positive number. Comparisons give 0 or 1; `CHOOSE` gives its second operand where the
+    first is
+    not 0, else its third.
+    """
+
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+    FLOOR_DIVIDE = "floor divide"
+    REMAINDER = "remainder"
+    LESS = "less"
+    EQUAL = "equal"
+    BOTH = "both"
+    EITHER = "either"
+    CHOOSE = "choose"
+    VALUE = "value"
