@@ -1,9 +1,7 @@
 """The builder of tile programs: it numbers values as they are made.
 
 Loops of known extent that are to be unrolled are loops of Python. Equal instructions of a block, and of blocks around it, are
-one value: no pass has to find them. What reads a variable or a
-written
-buffer is equal only as long as neither changes.
+one value: no pass has to find them. What reads a variable or a written buffer is equal only as long as neither changes.
 """
 
 from __future__ import annotations

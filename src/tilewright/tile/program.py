@@ -7,15 +7,22 @@ carries is a `Variable`, which `Assign` changes; an instruction reads it as it i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from tilewright.records import record
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.types import Type
 
-if TYPE_CHECKING:
-    from tilewright.tile.builder import Builder
+
+class Maker(Protocol):
+    """What operators of values ask for instructions: `builder.Builder`."""
+
+    def apply(self, operation: Operation, *operands: Number) -> Value:
+        """An operation whose operands have the type of the result."""
+
+    def compare(self, operation: Operation, left: Value, right: Number) -> Value:
+        """A mask."""
 
 
 @record
@@ -46,7 +53,7 @@ class Value:
     __slots__ = ("builder", "type")
 
     type: Type
-    builder: Builder
+    builder: Maker
 
     def __add__(self, other: Number) -> Value:
         return self.builder.apply(Operation.ADD, self, other)
@@ -123,7 +130,7 @@ class Constant(Value):
 
     __slots__ = ("number",)
 
-    def __init__(self, builder: Builder, value_type: Type, number: float) -> None:
+    def __init__(self, builder: Maker, value_type: Type, number: float) -> None:
         self.builder, self.type, self.number = builder, value_type, number
 
 
@@ -132,7 +139,7 @@ class Argument(Value):
 
     __slots__ = ("name",)
 
-    def __init__(self, builder: Builder, value_type: Type, name: str) -> None:
+    def __init__(self, builder: Maker, value_type: Type, name: str) -> None:
         self.builder, self.type, self.name = builder, value_type, name
 
 
@@ -141,7 +148,7 @@ class Variable(Value):
 
     __slots__ = ("number", "version")
 
-    def __init__(self, builder: Builder, value_type: Type, number: int) -> None:
+    def __init__(self, builder: Maker, value_type: Type, number: int) -> None:
         self.builder, self.type, self.number, self.version = builder, value_type, number, 0
 
 
@@ -154,7 +161,7 @@ class Instruction(Value):
     __slots__ = ("detail", "number", "operands", "operation")
 
     def __init__(
-        self, builder: Builder, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail, number: int
+        self, builder: Maker, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail, number: int
     ) -> None:
         self.builder, self.operation, self.type = builder, operation, value_type
         self.operands, self.detail, self.number = operands, detail, number
