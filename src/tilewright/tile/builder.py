@@ -188,6 +188,10 @@ class Builder:
         """All lanes by halves, as a scalar."""
         return self.instruction(Operation.REDUCE, value.type.scalar, (value,), operation)
 
+    def per_lane(self, program: TileProgram, arguments: Sequence[Value], otherwise: Value, mask: Value) -> Value:
+        """A program with a result of each lane where a mask is set, another value elsewhere."""
+        return self.instruction(Operation.PER_LANE, otherwise.type, (*arguments, otherwise, mask), program)
+
     # Memory.
 
     def load(self, buffer: Buffer, index: IndexLike, value_type: Type, mask: Value | None = None, stride: IndexLike = 1) -> Value:

@@ -17,8 +17,8 @@ class Operation(StrEnum):
 
     Floats: `SQUARE_ROOT`, `FLOOR`, `CEIL`, `TRUNCATE`, `ROUND` (to nearest, ties to even). `FMA` is `a * b + c` with one
     rounding, of integers too. `MULTIPLY_ADD` is the same with one rounding or two, as the dialect says. `EXPONENT` is
-    floor(log2 |x|) as a float (of 0 -inf, of infinities inf), `MANTISSA` x / 2**EXPONENT, in [1, 2) with the sign of x;
-    `SCALE` is a * 2**floor(b), rounded once.
+    floor(log2 |x|) as a float (of 0 -inf, of infinities inf), `MANTISSA` x / 2**EXPONENT, in [1, 2) with the sign of x (of 0
+    and infinities 1 with their sign); `SCALE` is a * 2**floor(b), rounded once.
 
     Integers and masks: `AND`, `OR`, `XOR`, `NOT`; integers: `SHIFT_LEFT`, `SHIFT_RIGHT` (which keeps the sign of signed
     ones), by a count below the bits of a lane. `HIGH_HALF` is the upper half of a product of twice the bits.
@@ -46,8 +46,8 @@ class Operation(StrEnum):
     every lane, the element at the place plus operand 0 (integers); a mask may follow. `CALL` is a program with a result, of
     the operands.
 
-    `PER_LANE`: of operands argument, otherwise and mask, the program `detail` of each lane that is set, one after the
-    other, and `otherwise` elsewhere: for rare cases, which cost a branch.
+    `PER_LANE`: of operands one or more arguments, otherwise and mask, the program `detail` of each lane that is set, one
+    after the other, and `otherwise` elsewhere: for rare cases, which cost a branch.
     """
 
     ADD = "add"
