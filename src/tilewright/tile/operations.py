@@ -25,9 +25,10 @@ class Operation(StrEnum):
 
     Comparisons of equal types give a mask, false of NaN but for `UNEQUAL`. `SELECT` is of a mask and two values.
 
-    `CAST` is the nearest value of another type: integers wrap, floats become integers toward zero (of what has no such
-    integer, any); `SATURATE` gives the nearest value that the type has: of integers, narrower; of floats rounded to nearest
-    even first, NaN is 0.
+    `CAST` is the nearest value of another type: integers wrap, floats become integers toward zero. What has no such integer
+    becomes the smallest int32 or int64, and narrower types keep the low bits of the int32, uint32 those of the int64; of what
+    uint64 lacks, any. `SATURATE` gives the nearest value that the type has: of integers, narrower; of floats rounded to
+    nearest even first, NaN is 0.
 
     `BITCAST` is the same bits as another type of as many bits in all.
 
@@ -36,10 +37,10 @@ class Operation(StrEnum):
     neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating. `OUTER`: a register tile plus
     the outer product of operands 0 (its rows) and 1 (its lanes), of groups of narrower lanes as `DOT`.
 
-    `SPLAT`: a scalar in all lanes. `IOTA`: 0, 1, 2, ... `PREFIX`: a mask of the first `detail` (an index) lanes. `INDEX`:
-    an index as an int64 scalar. `SHUFFLE`: lanes of the operands (one or two of one type, behind each other) by number, any
-    number of them; -1 is a zero. `REDUCE`: all lanes by halves, with the operation `detail`, as a scalar. `ANY`: 1 where
-    any lane of a mask is set, as an int32 scalar.
+    `SPLAT`: a scalar in all lanes. `IOTA`: 0, 1, 2, ... `PREFIX`: a mask of the first `detail` (an index) lanes, of none
+    where it is negative, of all where it is larger. `INDEX`: an index as an int64 scalar. `SHUFFLE`: lanes of the operands
+    (one or two of one type, behind each other) by number, any number of them; -1 is a zero. `REDUCE`: all lanes by halves,
+    with the operation `detail`, as a scalar. `ANY`: 1 where any lane of a mask is set, as an int32 scalar.
 
     `LOAD` reads `detail`, a `Place`; with a mask operand, lanes that are not set read nothing and are 0. `BROADCAST` reads
     as many consecutive elements as a lane holds, in every lane: one float32, or four uint8 as an int32. `GATHER` reads, for
