@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TypeAlias
+
 from tilewright.records import record
 from tilewright.tile.types import BITS, Type, vector
+
+
+@record
+class Entry:
+    """How a dialect computes an operation on a register."""
+
+    c: str
+    """An expression of operands {0}, {1}, {2}, in which {t} is the type of the result, {u} its unsigned integers, {i} its signed
+    ones, {all} a mask register of all lanes and {fma} a function of vectors; empty where C has no operator: one instruction in inline assembly."""
+    mnemonic: str
+    """In AT&T syntax, an immediate operand behind it: "vaddps", "vroundps $9,", "{vex} vpdpbusd". Empty where it takes several."""
+    ports: str = ""
+    """On which the instruction starts on Intel's cores since Ice Lake, as 256 bits have them: "05"."""
+    latency: int = 0
+    """In cycles, of a register operand."""
+
+
+Key: TypeAlias = tuple[str, ...]
+"""An operation and the element type of its operands; casts and products of narrower lanes name all types, the result last. Memory
+has `load`, `store`, `masked load`, `masked store`, `streamed store`, `broadcast` and `gather` (index type, element type). `pair
+sums`, of int16, are products of neighbouring lanes added up in int32: `DOT` where that is no instruction."""
 
 
 @record
@@ -21,10 +46,17 @@ class Dialect:
     has_mask_registers: bool = False
     fuses: bool = True
     """Whether `MULTIPLY_ADD` rounds once."""
+    table: Mapping[Key, Entry] = field(default_factory=dict, compare=False)
+    """What it computes in registers of `vector_bits` and in shorter ones of at least 128; `passes/legalise.py` makes all else of
+    that."""
 
     def lanes(self, dtype: str) -> int:
         """Of a register."""
         return self.vector_bits // BITS[dtype]
+
+    def entry(self, operation: str, *dtypes: str) -> Entry | None:
+        """Of an operation on lanes of a type; of casts and products of narrower lanes, of all types."""
+        return self.table.get((operation, *dtypes))
 
     def vector(self, dtype: str) -> Type:
         """The type of a register of such lanes."""
