@@ -16,9 +16,11 @@ class Entry:
 
     c: str
     """An expression of operands {0}, {1}, {2}, in which {t} is the type of the result, {u} its unsigned integers, {i} its signed
-    ones, {all} a mask register of all lanes and {fma} a function of vectors; empty where C has no operator: one instruction in inline assembly."""
+    ones, {all} a mask register of all lanes and {fma} a function of vectors. Empty where C has no operator: one instruction in
+    inline assembly."""
     mnemonic: str
-    """In AT&T syntax, an immediate operand behind it: "vaddps", "vroundps $9,", "{vex} vpdpbusd". Empty where it takes several."""
+    """In AT&T syntax, an immediate operand behind it: "vaddps", "vroundps $9,", "{vex} vpdpbusd". Empty where it takes
+    several."""
     ports: str = ""
     """On which the instruction starts on Intel's cores since Ice Lake, as 256 bits have them: "05"."""
     latency: int = 0

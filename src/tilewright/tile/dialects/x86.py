@@ -1,6 +1,6 @@
 """Instructions of x86 by name: what the dialects of that architecture put their tables together from.
 
-Ports and latencies are those of Ice Lake and Sapphire Rapids (uops.info) for 256 bits; Zen 4 has four pipes, of which two multiply.
+Ports and latencies are those of Ice Lake and Sapphire Rapids (uops.info), of 256 bits. Zen 4 has four pipes; two multiply.
 """
 
 from __future__ import annotations
