@@ -35,6 +35,11 @@ def printed(program: TileProgram) -> str:
     return "\n".join([head, *tables, *(f"  {line}" for line in _lines(program.body)), *result])
 
 
+def printed_statement(statement: Statement) -> str:
+    """The first line of a statement, for messages."""
+    return next(_statement(statement))
+
+
 def _parameter(parameter: Parameter) -> str:
     if isinstance(parameter, str):
         return parameter
