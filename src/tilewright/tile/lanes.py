@@ -183,7 +183,7 @@ def _conversion(operation: Operation, to: str, of: str) -> Callable[[Array], Arr
 
 def _truncated(x: Array, to: np.dtype[Any]) -> Array:
     """Toward zero, by way of int32, or of int64 for uint32; what these lack becomes their smallest number."""
-    by = to if to.itemsize == 8 else np.dtype(np.int64 if to == np.uint32 else np.int32)
+    by = to if to.itemsize == 8 else np.dtype("int64" if to == np.uint32 else "int32")
     near, limits = np.trunc(x.astype(np.float64)), np.iinfo(by)
     fits = (near >= limits.min) & (near < 2.0 * (limits.max // 2 + 1))
     return np.where(fits, np.where(fits, near, 0).astype(by), by.type(limits.min)).astype(to)

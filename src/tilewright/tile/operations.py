@@ -1,7 +1,7 @@
 """Operations of tile programs, and what they mean: lane by lane unless said otherwise, with the same bits on every machine.
 
-Integers wrap, constants too. Floats are rounded to nearest, ties to even, denormal numbers as all others; the payload and the sign
-of a NaN that arithmetic makes are anything. What depends on the dialect is `MULTIPLY_ADD` alone.
+Integers wrap, constants too. Floats are rounded to nearest, ties to even, denormal numbers as all others; the payload and the
+sign of a NaN that arithmetic makes are anything. What depends on the dialect is `MULTIPLY_ADD` alone.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ class Operation(StrEnum):
     Lanes of bfloat16 are moved, selected, converted, and multiplied by `DOT`, no more.
 
     Integers and masks: `AND`, `OR`, `XOR`, `NOT`; integers: `SHIFT_LEFT`, `SHIFT_RIGHT` (which keeps the sign of signed
-    ones), by a count that each lane has: anything where that is not below the bits of a lane. `HIGH_HALF` is the upper half of a product of twice the bits.
+    ones), by a count that each lane has: anything where that is not below the bits of a lane. `HIGH_HALF` is the upper half
+    of a product of twice the bits.
 
     Comparisons of equal types give a mask, false of NaN but for `UNEQUAL`. `SELECT` is of a mask and two values.
 
-    `CAST` is the nearest value of another type, rounded once; of masks, those of other lanes. Integers wrap, floats become integers toward zero. What has no such integer
-    becomes the smallest int32 or int64, and narrower types keep the low bits of the int32, uint32 those of the int64; of what
-    uint64 lacks, any. `SATURATE` gives the nearest value that the type has: of integers, narrower; of floats rounded to
-    nearest even first, NaN is 0.
+    `CAST` is the nearest value of another type, rounded once; of masks, those of other lanes. Integers wrap, floats become
+    integers toward zero. What has no such integer becomes the smallest int32 or int64, and narrower types keep the low bits
+    of the int32, uint32 those of the int64; of what uint64 lacks, any. `SATURATE` gives the nearest value that the type
+    has: of integers, narrower; of floats rounded to nearest even first, NaN is 0.
 
     `BITCAST` is the same bits as another type of as many bits in all, no mask; the first lane has the lowest.
 
     `DOT`: sum (operand 2) of 32-bit lanes plus the products of those narrower lanes of operands 0 and 1 that lie in each: 8
-    or 16 bits, of any signs. Of a pair of bfloat16 lanes the second product is added first; each is fused with its addition,
-    and denormal numbers are zeros of the same sign before and behind it, as AVX512_BF16 has it. `PAIRS`: neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating. `OUTER`: a register tile plus
+    or 16 bits, of any signs. Of a pair of bfloat16 lanes the second product is added first; each is fused with its
+    addition, and denormal numbers are zeros of the same sign before and behind it, as AVX512_BF16 has it. `PAIRS`:
+    neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating. `OUTER`: a register tile plus
     the outer product of operands 0 (its rows) and 1 (its lanes), of groups of narrower lanes as `DOT`.
 
     `SPLAT`: a scalar in all lanes. `IOTA`: 0, 1, 2, ... `PREFIX`: a mask of the first `detail` (an index) lanes, of none
     where it is negative, of all where it is larger. `INDEX`: an index as an int64 scalar. `SHUFFLE`: lanes of the operands
-    (one or two of one type, behind each other) by number, any number of them; -1 is a zero. `REDUCE`: all lanes, a
-    power of two, by halves, the lower half before the upper one, with the operation `detail`, as a scalar. `ANY`: 1 where any lane of a mask is set, as an int32 scalar.
+    (one or two of one type, behind each other) by number, any number of them; -1 is a zero. `REDUCE`: all lanes, a power of
+    two, by halves, the lower half before the upper one, with the operation `detail`, as a scalar. `ANY`: 1 where any lane
+    of a mask is set, as an int32 scalar.
 
     `LOAD` reads `detail`, a `Place`; with a mask operand, lanes that are not set read nothing and are 0. `BROADCAST` reads
     as many consecutive elements as a lane holds, in every lane: one float32, or four uint8 as an int32. `GATHER` reads, for
