@@ -69,6 +69,7 @@ class Builder:
 
     def integer(self, name: str) -> Index:
         """A parameter: a size or a stride."""
+        self._integers.add(name)
         self._parameters.append(name)
         return named(name)
 
