@@ -198,3 +198,26 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
   const unsigned long bytes = last > first ? tw_some_bytes((const unsigned char *)p + first, last - first) << 8 * first : 0;
   const tw_vec loaded = tw_load_@NAME@((const @TYPE@ *)&bytes);
   return tw_where(tw_prefix(last) & ~tw_prefix(first), loaded, tw_splat(otherwise));
+
+// [multiply_add_doubles]
+#if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__FMA__) && TW_LANES == 8)
+#if TW_HAS_FMA_OF_VECTORS
+  return __builtin_elementwise_fma(a, b, sum);
+#elif TW_LANES == 16
+  return __builtin_ia32_vfmaddpd512_mask(a, b, sum, (unsigned char)-1, 4);
+#else
+  return __builtin_ia32_vfmaddpd256(a, b, sum);
+#endif
+
+// [load_float16]
+#if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__F16C__) && TW_LANES == 8)
+  tw_vec wide;
+  __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "m"(*(const tw_bits_16 *)p));
+  return wide;
+
+// [splat_float16]
+#if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__F16C__) && TW_LANES == 8)
+  const tw_bits_16 all = x - (tw_bits_16){0};
+  tw_vec wide;
+  __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "v"(all));
+  return wide;

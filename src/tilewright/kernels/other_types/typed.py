@@ -1,0 +1,25 @@
+"""Matrix kernels of doubles, of integers of 32 and 64 bits, and of float16, for any target.
+
+Products and sums of float16 are those of float32 kernels on widened operands, bit for bit.
+"""
+
+from __future__ import annotations
+
+from tilewright.kernels.dialects.portable import DIALECT
+from tilewright.kernels.typed_product import arithmetic, typed_product_kernel
+
+F64 = arithmetic("f64", ("float64", "float64", "float64"))
+S32 = arithmetic("s32", ("int32", "int32", "int32"))
+U32 = arithmetic("u32", ("uint32", "uint32", "uint32"))
+S64 = arithmetic("s64", ("int64", "int64", "int64"))
+U64 = arithmetic("u64", ("uint64", "uint64", "uint64"))
+F16 = arithmetic("f16", ("float16", "float16", "float32"))
+
+KERNELS = (
+    typed_product_kernel(DIALECT, F64, 6, 2, peak_share=0.69),
+    typed_product_kernel(DIALECT, S32, 6, 2, peak_share=0.4),
+    typed_product_kernel(DIALECT, U32, 6, 2, peak_share=0.4),
+    typed_product_kernel(DIALECT, S64, 4, 2, peak_share=0.2),
+    typed_product_kernel(DIALECT, U64, 4, 2, peak_share=0.2),
+    typed_product_kernel(DIALECT, F16, 4, 2, peak_share=0.4),
+)

@@ -1,0 +1,50 @@
+// [vocabulary]
+// Vectors of 32 * TW_LANES bits whose lanes are elements of C; elements of A and B become such lanes where they are loaded.
+typedef @SUM@ @PREFIX@_vec __attribute__((vector_size(4 * TW_LANES)));
+@OPERANDS@
+@ADD@
+
+// [same_size]
+TW_INLINE @PREFIX@_vec @PREFIX@_load(const @TYPE@ *p) { return (@PREFIX@_vec)tw_load_words(p); }
+TW_INLINE @PREFIX@_vec @PREFIX@_load_part(const @TYPE@ *p, long n) {
+  return (@PREFIX@_vec)tw_load_words_part(p, n * (long)sizeof(*p) / 4);
+}
+TW_INLINE @PREFIX@_vec @PREFIX@_splat(@TYPE@ x) { return (@SUM@)x - (@PREFIX@_vec){0}; }
+
+// [halves]
+// x86 widens a vector in one instruction.
+TW_INLINE tw_vec @PREFIX@_load(const unsigned short *p) {
+#instructions load_float16
+  return tw_widen_float16(tw_load_whole_uint16(p));
+#end
+}
+TW_INLINE tw_vec @PREFIX@_load_part(const unsigned short *p, long n) {
+  return tw_widen_float16(tw_load_whole_part_uint16(p, n));
+}
+TW_INLINE tw_vec @PREFIX@_splat(unsigned short x) {
+#instructions splat_float16
+  return tw_widen_float16(tw_splat_int(x));
+#end
+}
+
+// [add]
+TW_INLINE @PREFIX@_vec @PREFIX@_add(@PREFIX@_vec sum, @PREFIX@_vec a, @PREFIX@_vec b) { return sum + a * b; }
+
+// [add_floats]
+TW_INLINE tw_vec @PREFIX@_add(tw_vec sum, tw_vec a, tw_vec b) { return tw_multiply_add(a, b, sum); }
+
+// [add_doubles]
+// GCC and Clang agree on no builtin; what is none of these ISAs rounds the product and the sum each, or adds lane by lane.
+TW_INLINE @PREFIX@_vec @PREFIX@_add(@PREFIX@_vec sum, @PREFIX@_vec a, @PREFIX@_vec b) {
+#instructions multiply_add_doubles
+#if defined(__aarch64__)
+  __asm__("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(a), "w"(b));
+  return sum;
+#elif defined(__powerpc64__)
+  __asm__("xvmaddadp %x0, %x1, %x2" : "+wa"(sum) : "wa"(a), "wa"(b));
+  return sum;
+#else
+  return sum + a * b;
+#endif
+#end
+}
