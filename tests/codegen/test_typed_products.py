@@ -26,6 +26,11 @@ from tilewright.runtime.executable import load
 
 U8_S8: ElementTypes = ("uint8", "int8", "int32")
 BFLOAT16: ElementTypes = ("bfloat16", "bfloat16", "float32")
+FLOAT16: ElementTypes = ("float16", "float16", "float32")
+FLOAT64: ElementTypes = ("float64", "float64", "float64")
+INT32: ElementTypes = ("int32", "int32", "int32")
+INT64: ElementTypes = ("int64", "int64", "int64")
+ALL_TYPES = {"u8s8": U8_S8, "bf16": BFLOAT16, "f16": FLOAT16, "f64": FLOAT64, "s32": INT32, "s64": INT64}
 TARGETS = [
     "x86-64-v2",
     pytest.param("x86-64-v3", marks=pytest.mark.needs("avx2", "fma")),
@@ -33,7 +38,6 @@ TARGETS = [
 ]
 RIGHTS = ("kn", "nk", "bkn", "bnk", "nbk", "kbn")
 SIZES = {"b": (1, 2, 3), "m": (1, 5, 13, 25), "n": (1, 7, 31, 32, 37, 96), "k": (1, 2, 3, 15, 16, 64, 130)}
-EPS = float(np.finfo(np.float32).eps)
 
 
 def typed(one: Chain, types: ElementTypes) -> Chain:
@@ -68,7 +72,7 @@ def random_inputs(one: Chain, seed: int) -> dict[str, np.ndarray]:
 
 def drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     if dtype not in INTEGERS:
-        return random.standard_normal(shape, np.float32).astype(dtype_named(dtype))
+        return random.standard_normal(shape).astype(dtype_named(dtype))
     limits = np.iinfo(dtype)
     return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
@@ -86,16 +90,16 @@ def run(plans: list[Plan], inputs: Mapping[str, np.ndarray], threads: int = 2) -
 
 def check(plan: Plan, got: np.ndarray, x: np.ndarray, y: np.ndarray, right: str) -> None:
     if x.dtype.kind in "iu":
-        expected = np.einsum(f"bmk,{right}->bmn", x.astype(np.int64), y.astype(np.int64)).astype(np.int32)
+        expected = np.einsum(f"bmk,{right}->bmn", x.astype(np.int64), y.astype(np.int64)).astype(got.dtype)
         np.testing.assert_array_equal(got, expected, str(plan.schedule))
         return
-    x, y = x.astype(np.float64), y.astype(np.float64)
-    bound = 150 * EPS * np.einsum(f"bmk,{right}->bmn", np.abs(x), np.abs(y))
+    x, y = x.astype(np.longdouble), y.astype(np.longdouble)
+    bound = 150 * float(np.finfo(got.dtype).eps) * np.einsum(f"bmk,{right}->bmn", np.abs(x), np.abs(y))
     assert (np.abs(got - np.einsum(f"bmk,{right}->bmn", x, y)) <= bound).all(), plan.schedule
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("types", [U8_S8, BFLOAT16], ids=["u8s8", "bf16"])
+@pytest.mark.parametrize("types", ALL_TYPES.values(), ids=ALL_TYPES)
 def test_any_loops_and_packs_give_the_product(types: ElementTypes, target: str) -> None:
     random = np.random.default_rng(0)
     rights = RIGHTS * 3
@@ -150,7 +154,7 @@ def test_bfloat16_products_are_those_of_widened_operands() -> None:
     np.testing.assert_array_equal(got.view(np.uint32), expected.view(np.uint32))
 
 
-@pytest.mark.parametrize("types", [U8_S8, BFLOAT16], ids=["u8s8", "bf16"])
+@pytest.mark.parametrize("types", [U8_S8, BFLOAT16, FLOAT64], ids=["u8s8", "bf16", "f64"])
 def test_traces_touch_every_line_of_typed_operands_and_of_their_panels(types: ElementTypes) -> None:
     """Operands begin where lines do, and rows are whole lines."""
     extents = {"b": 1, "m": 8, "n": 64, "k": 128}

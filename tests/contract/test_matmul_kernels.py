@@ -132,7 +132,7 @@ def sizes(kernel: MicroKernel, tiles: Shapes = shapes) -> list[tuple[int, int]]:
 def drawn(random: np.random.Generator, element_type: str, shape: tuple[int, ...]) -> Array:
     """Floats around 0; integers of the whole range of their type."""
     if is_float(element_type):
-        return np.asarray(random.standard_normal(shape, np.float32).astype(dtype_named(element_type)))
+        return np.asarray(random.standard_normal(shape).astype(dtype_named(element_type)))
     limits = np.iinfo(element_type)
     return random.integers(limits.min, limits.max, shape, element_type, endpoint=True)
 

@@ -151,13 +151,13 @@ def _how_computed(dtype: str) -> str:
     if dtype in ("int8", "uint8", "int16"):
         return "GEMM and convolution by micro kernels; else exactly, in vector lanes of 32 bits or in scalar loops"
     if dtype in HALVES:
-        return "loaded and stored, computed in float32" + ("; bfloat16 GEMM by micro kernels" if dtype == "bfloat16" else "")
+        return f"loaded and stored, computed in float32; {dtype} GEMM by micro kernels"
     if dtype in SHORT_TYPES:
         return "loaded and stored, a byte each, by elementwise operators in float32"
-    if dtype in LANE_TYPES:
+    if dtype == "uint16":
         return "exactly, in vector lanes of 32 bits or in scalar loops"
     if dtype in INTEGERS or dtype == "float64":
-        return "exactly, in scalar loops"
+        return "GEMM by micro kernels; else exactly, in " + "vector lanes of 32 bits or in " * (dtype in LANE_TYPES) + "scalar loops"
     return "compiled" if dtype in C_TYPES else "reference implementation in NumPy alone"
 
 

@@ -1,8 +1,8 @@
 """The outer-product matrix micro kernel of any element type, in C, for any vector dialect: lanes are elements of C.
 
-A step loads a row of B as vectors of such lanes, and broadcasts an element of A for each row, as `f32/outer_product.py` does. What
-a vector is, and what adds a product to a sum, stands in an `ElementArithmetic`. One function per (rows, vectors), in two forms:
-whole vectors, and a last vector that is loaded and stored in part.
+A step loads a row of B as vectors of such lanes, and broadcasts an element of A for each row, as `f32/outer_product.py` does.
+What a vector is, and what adds a product to a sum, stands in an `ElementArithmetic`. One function per (rows, vectors), in two
+forms: whole vectors, and a last vector that is loaded and stored in part.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ class TypedTile(Accumulators):
         """Pointers into A, and the sums."""
         if self.rows >= ROWS_PER_POINTER:
             yield "  const long a_row_3 = 3 * a_row;"
-        yield from (f"  const {C_TYPES[self.arithmetic.element_types[0]]} *a_{i} = a + {i} * a_row;" for i in self._pointer_rows())
+        yield from (
+            f"  const {C_TYPES[self.arithmetic.element_types[0]]} *a_{i} = a + {i} * a_row;" for i in self._pointer_rows()
+        )
         for i in range(self.rows):
             yield f"  {self.arithmetic.prefix}_vec {', '.join(f'sum_{i}_{j} = {{0}}' for j in range(self.vectors))};"
 
@@ -176,7 +178,9 @@ class TypedTile(Accumulators):
             yield "  (void)accumulate;"
         if self.arithmetic.has_words:
             yield from self.ending().columns()
-            yield from self.ending().stores(range(self.rows), "(tw_int)sum_{row}_{vector}" if self._is_whole() else "sum_{row}_{vector}")
+            yield from self.ending().stores(
+                range(self.rows), "(tw_int)sum_{row}_{vector}" if self._is_whole() else "sum_{row}_{vector}"
+            )
             return
         yield from (f"  {self._words('store', i, j, f', (tw_int)sum_{i}_{j}')};" for i, j in self._places())
 
