@@ -157,7 +157,9 @@ def _how_computed(dtype: str) -> str:
     if dtype == "uint16":
         return "exactly, in vector lanes of 32 bits or in scalar loops"
     if dtype in INTEGERS or dtype == "float64":
-        return "GEMM by micro kernels; else exactly, in " + "vector lanes of 32 bits or in " * (dtype in LANE_TYPES) + "scalar loops"
+        return (
+            "GEMM by micro kernels; else exactly, in " + "vector lanes of 32 bits or in " * (dtype in LANE_TYPES) + "scalar loops"
+        )
     return "compiled" if dtype in C_TYPES else "reference implementation in NumPy alone"
 
 

@@ -34,7 +34,7 @@ MACHINES = {128: "x86-64-v2", 256: "x86-64-v2", 512: "x86-64-v4"}
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(.*)$", re.MULTILINE)
 JUMP = re.compile(r"j[a-z]+\s+([0-9a-f]+)")
 LEAVES = re.compile(r"(notrack )?jmp|ret|ud2")
-ARITHMETIC = re.compile(r"(\{vex\} )?v?(fmadd|mulps|addps|pmaddwd|pdpbusd|dpbf16ps)")
+ARITHMETIC = re.compile(r"(\{vex\} )?v?(fmadd|mulp[sd]|addp[sd]|pmaddwd|pmull[dq]|pmuludq|pdpwssd|pdpbusd|dpbf16ps)")
 WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
 """What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
 ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")

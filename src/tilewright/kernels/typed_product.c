@@ -9,7 +9,7 @@ TW_INLINE @PREFIX@_vec @PREFIX@_load(const @TYPE@ *p) { return (@PREFIX@_vec)tw_
 TW_INLINE @PREFIX@_vec @PREFIX@_load_part(const @TYPE@ *p, long n) {
   return (@PREFIX@_vec)tw_load_words_part(p, n * (long)sizeof(*p) / 4);
 }
-TW_INLINE @PREFIX@_vec @PREFIX@_splat(@TYPE@ x) { return (@SUM@)x - (@PREFIX@_vec){0}; }
+TW_INLINE @PREFIX@_vec @PREFIX@_splat(const @TYPE@ *p) { return (@SUM@)*p - (@PREFIX@_vec){0}; }
 
 // [halves]
 // x86 widens a vector in one instruction.
@@ -19,11 +19,13 @@ TW_INLINE tw_vec @PREFIX@_load(const unsigned short *p) {
 #end
 }
 TW_INLINE tw_vec @PREFIX@_load_part(const unsigned short *p, long n) {
+#instructions load_part_float16
   return tw_widen_float16(tw_load_whole_part_uint16(p, n));
+#end
 }
-TW_INLINE tw_vec @PREFIX@_splat(unsigned short x) {
+TW_INLINE tw_vec @PREFIX@_splat(const unsigned short *p) {
 #instructions splat_float16
-  return tw_widen_float16(tw_splat_int(x));
+  return tw_widen_float16(tw_splat_int(*p));
 #end
 }
 

@@ -127,7 +127,11 @@ class TypedTile(Accumulators):
         prefix = self.arithmetic.prefix
         guard = f"TW_ELEMENTS_{prefix}"
         own = f"#ifndef {guard}\n#define {guard}\n{self.arithmetic.text}#endif\n"
-        halves = texts((BITS, whole_numbers("uint16"))) if ELEMENT_BYTES[self.arithmetic.element_types[0]] < WORD_BYTES else []
+        halves = (
+            texts((BITS, whole_numbers("uint16"), whole_numbers("uint8")))
+            if ELEMENT_BYTES[self.arithmetic.element_types[0]] < WORD_BYTES
+            else []
+        )
         return [words(), *halves, own, *self.ending().vocabulary()]
 
     def text(self) -> str:
@@ -157,7 +161,7 @@ class TypedTile(Accumulators):
             yield f"    {prefix}_vec b_{j} = {self._right(j)};"
             yield from [f"    TW_KEEP(b_{j});"] if self.rows > 1 else []
         for i in range(self.rows):
-            yield f"    const {prefix}_vec a_{i}_p = {prefix}_splat({'{}[{}]'.format(*self._row(i))});"
+            yield f"    const {prefix}_vec a_{i}_p = {prefix}_splat({' + '.join(self._row(i))});"
             sums = ((f"sum_{i}_{j}", f"b_{j}") for j in range(self.vectors))
             yield "    " + " ".join(f"{total} = {prefix}_add({total}, a_{i}_p, {right});" for total, right in sums)
         for i in self._pointer_rows():

@@ -215,9 +215,19 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
   __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "m"(*(const tw_bits_16 *)p));
   return wide;
 
+// [load_part_float16]
+#if defined(__F16C__) && TW_LANES == 8
+  typedef unsigned long tw_two_longs __attribute__((vector_size(16)));
+  const unsigned char *from = (const unsigned char *)p;
+  const tw_two_longs bits = {tw_some_bytes(from, n < 4 ? 2 * n : 8), n > 4 ? tw_some_bytes(from + 8, 2 * n - 8) : 0};
+  tw_vec wide;
+  __asm__("vcvtph2ps %1, %0" : "=x"(wide) : "x"(bits));
+  return wide;
+
 // [splat_float16]
 #if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__F16C__) && TW_LANES == 8)
-  const tw_bits_16 all = x - (tw_bits_16){0};
+  tw_bits_16 all;
   tw_vec wide;
+  __asm__("vpbroadcastw %1, %0" : "=v"(all) : "m"(*p));
   __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "v"(all));
   return wide;

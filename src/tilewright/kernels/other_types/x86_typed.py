@@ -10,7 +10,7 @@ from tilewright.kernels.other_types.typed import F16, F64, S32, S64, U32, U64
 from tilewright.kernels.typed_product import typed_product_kernel
 
 F16C = replace(F16, features=frozenset({"f16c"}))
-F16_512 = replace(F16, features=frozenset({"avx512bw"}))
+F16_512 = replace(F16, features=frozenset({"avx512bw", "avx512vl"}))
 
 KERNELS = (
     *(typed_product_kernel(AVX512, F64, rows, vectors, peak_share=0.97) for rows, vectors in ((6, 4), (8, 3), (14, 2), (2, 8))),
