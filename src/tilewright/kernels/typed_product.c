@@ -12,7 +12,6 @@ TW_INLINE @PREFIX@_vec @PREFIX@_load_part(const @TYPE@ *p, long n) {
 TW_INLINE @PREFIX@_vec @PREFIX@_splat(const @TYPE@ *p) { return (@SUM@)*p - (@PREFIX@_vec){0}; }
 
 // [halves]
-// x86 widens a vector in one instruction.
 TW_INLINE tw_vec @PREFIX@_load(const unsigned short *p) {
 #instructions load_float16
   return tw_widen_float16(tw_load_whole_uint16(p));
@@ -36,17 +35,8 @@ TW_INLINE @PREFIX@_vec @PREFIX@_add(@PREFIX@_vec sum, @PREFIX@_vec a, @PREFIX@_v
 TW_INLINE tw_vec @PREFIX@_add(tw_vec sum, tw_vec a, tw_vec b) { return tw_multiply_add(a, b, sum); }
 
 // [add_doubles]
-// GCC and Clang agree on no builtin; what is none of these ISAs rounds the product and the sum each, or adds lane by lane.
 TW_INLINE @PREFIX@_vec @PREFIX@_add(@PREFIX@_vec sum, @PREFIX@_vec a, @PREFIX@_vec b) {
 #instructions multiply_add_doubles
-#if defined(__aarch64__)
-  __asm__("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(a), "w"(b));
-  return sum;
-#elif defined(__powerpc64__)
-  __asm__("xvmaddadp %x0, %x1, %x2" : "+wa"(sum) : "wa"(a), "wa"(b));
-  return sum;
-#else
   return sum + a * b;
-#endif
 #end
 }
