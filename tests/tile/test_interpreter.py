@@ -48,9 +48,9 @@ def test_fma_is_rounded_once() -> None:
 
 
 def test_fma_of_special_numbers() -> None:
-    one = np.float64([np.inf, 1.0, -0.0, 1e308, -1e-200, 0.0])
-    two = np.float64([1.0, 1.0, 1.0, 1e308, 1e-200, np.inf])
-    plus = np.float64([-np.inf, np.inf, -0.0, -np.inf, 0.0, 1.0])
+    one = np.array([np.inf, 1.0, -0.0, 1e308, -1e-200, 0.0])
+    two = np.array([1.0, 1.0, 1.0, 1e308, 1e-200, np.inf])
+    plus = np.array([-np.inf, np.inf, -0.0, -np.inf, 0.0, 1.0])
     with np.errstate(all="ignore"):
         found = fma(one, two, plus)
     assert [str(x) for x in found] == ["nan", "inf", "-0.0", "-inf", "-0.0", "nan"]
@@ -118,6 +118,11 @@ def test_casts_of_what_no_integer_is() -> None:
     assert of(Operation.CAST, vector("uint32", 5), x).tolist() == [2**32 - 2, 3_000_000_000, 0, 0, 255]
     assert of(Operation.CAST, vector("int64", 5), x).tolist() == [-2, 3_000_000_000, -(2**63), -(2**63), 255]
     assert of(Operation.CAST, vector("uint64", 2), f32(1e19, 1.5)).tolist() == [int(np.float32(1e19)), 1]
+
+
+def test_bits() -> None:
+    assert of(Operation.BITCAST, vector("uint8", 8), np.array([1, 256], np.int32)).tolist() == [1, 0, 0, 0, 0, 1, 0, 0]
+    assert of(Operation.BITCAST, vector("uint16", 2), np.array([True, False]), dtypes=("mask16",)).tolist() == [65535, 0]
 
 
 def test_dots() -> None:

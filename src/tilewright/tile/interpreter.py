@@ -396,7 +396,8 @@ class Interpreted:
                 numbers = np.arange(lanes).astype(kind)
                 return lambda: numbers
             case Operation.BITCAST:
-                return lambda x: x.view(kind)
+                whole = storage(f"int{made.operands[0].type.bits}")
+                return lambda x: (-x.astype(whole) if x.dtype == bool else x).view(kind)
             case Operation.SHUFFLE:
                 assert isinstance(detail, tuple)
                 return _shuffle(detail, kind)
