@@ -232,7 +232,7 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
             continue
         if isinstance(step, MarkExact):
             step = replace(step, everywhere=precision is Precision.STRICT)
-        if isinstance(step, FoldConstants) and "int8" in backend.element_types:
+        if isinstance(step, FoldConstants) and "int8" in (backend.element_types or ()):
             steps.append(ShortOperands())
         if isinstance(step, ElementTypes):
             steps += [ShortProducts()] if precision is Precision.BF16 else []

@@ -280,13 +280,9 @@ def test_unknown_runners_are_refused(device: Device) -> None:
 
 
 @pytest.mark.parametrize("target", ["cascadelake-6240", None])
-def test_cpus_compute_no_tf32_and_no_halves(target: str | None) -> None:
+def test_cpus_compute_no_tf32(target: str | None) -> None:
     with pytest.raises(UnsupportedOperation, match="precision='tf32' is not available for"):
         tw.jit(lambda a, b: a @ b, target=target, precision="tf32").lower(tw.spec((4, 4)), tw.spec((4, 4)))
-    with pytest.raises(DTypeError, match="has dtype float16"):
-        tw.jit(lambda a, b: a @ b, target=target).lower(*(tw.spec((4, 4), "float16"),) * 2)
-    with pytest.raises(DTypeError, match=r"int8 elements"):
-        tw.jit(lambda a, b: a @ b, target=target).lower(*(tw.spec((4, 4), "int8"),) * 2)
 
 
 def test_specs_have_all_element_types() -> None:

@@ -102,6 +102,11 @@ def _traced(function: Callable[[Any], Any], *arguments: Any) -> Callable[[], Any
     return lambda: tw.jit(function)(*arguments)
 
 
+def _on_a_device(function: Callable[[Any], Any], *arguments: Any) -> Callable[[], Any]:
+    """For one that does not compute in all element types."""
+    return lambda: tw.jit(function, target="a100").lower(*arguments)
+
+
 INDICES = np.arange(3, dtype=np.int32)
 CASES: dict[str, tuple[Callable[[], Any], str, Callable[[str], Any]]] = {
     "a power": (
@@ -110,9 +115,9 @@ CASES: dict[str, tuple[Callable[[], Any], str, Callable[[str], Any]]] = {
         lambda code: tw.jit(lambda x: evaluated(code, exponent=x, base=2.0))(ONES),
     ),
     "a promotion": (
-        lambda: tw.jit(lambda x, n: x + n)(ONES, INDICES),
+        lambda: tw.jit(lambda x, n: x @ n, target="a100").lower(ONES, INDICES),
         r"x\.astype\(numpy\.float32\)",
-        lambda code: tw.jit(lambda x, n: x + evaluated(code, x=n))(ONES, INDICES),
+        lambda code: tw.jit(lambda x, n: x @ evaluated(code, x=n), target="a100").lower(ONES, INDICES),
     ),
     "truth values": (
         _traced(lambda x: (x > 0) + (x > 1), ONES),
@@ -140,27 +145,27 @@ CASES: dict[str, tuple[Callable[[], Any], str, Callable[[str], Any]]] = {
         lambda code: tw.jit(lambda n: evaluated(code, x=n) + 300)(INDICES.astype(np.int8)),
     ),
     "an argument": (
-        _traced(lambda a: a, ONES.astype(np.float64)),
+        _on_a_device(lambda a: a, ONES.astype(np.float64)),
         r"a\.astype\(numpy\.float32\)",
         lambda code: tw.jit(lambda a: a)(evaluated(code, a=ONES.astype(np.float64))),
     ),
     "an argument in a container": (
-        _traced(lambda a: a["w"], {"w": ONES.astype(np.float64)}),
+        _on_a_device(lambda a: a["w"], {"w": ONES.astype(np.float64)}),
         r"a\['w'\]\.astype\(numpy\.float32\)",
         lambda code: tw.jit(lambda a: a)(evaluated(code, a={"w": ONES.astype(np.float64)})),
     ),
     "a buffer": (
-        _traced(lambda a: a, memoryview(ONES.astype(np.float64))),
+        _on_a_device(lambda a: a, memoryview(ONES.astype(np.float64))),
         r"numpy\.asarray\(a, numpy\.float32\)",
         lambda code: tw.jit(lambda a: a)(evaluated(code, a=memoryview(ONES.astype(np.float64)))),
     ),
     "truth values returned": (
-        _traced(lambda x: x > 0, ONES),
+        _on_a_device(lambda x: x > 0, ONES),
         r"where\(condition, 1\.0, 0\.0\)",
         lambda code: tw.jit(lambda x: evaluated(code, condition=x > 0))(ONES),
     ),
     "integers returned": (
-        lambda: tw.jit(lambda n: n + 1)(INDICES),
+        _on_a_device(lambda n: n + 1, INDICES.astype(np.int64)),
         r"x\.astype\(numpy\.float32\)",
         lambda code: tw.jit(lambda n: evaluated(code, x=n + 1))(INDICES),
     ),
@@ -190,7 +195,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, Callable[[str], Any]]] = {
         lambda code: evaluated(code, function=lambda out: out * 2)(ONES),
     ),
     "floor of fractions": (
-        _traced(lambda x: x.astype(int), ONES),
+        _on_a_device(lambda x: x.astype(int), ONES),
         "floor",
         lambda code: tw.jit(lambda x: evaluated(f"{code}(x)", x=x))(ONES),
     ),
@@ -216,7 +221,7 @@ class TestTorch:
 
     def test_tensors_are_converted_by_their_own_method(self):
         a = self.torch.ones(3, dtype=self.torch.float64)
-        hint = hint_of(_traced(lambda a: a, a))
+        hint = hint_of(_on_a_device(lambda a: a, a))
         assert "a.float();" in hint
         tw.jit(lambda a: a)(evaluated("a.float()", a=a))
 

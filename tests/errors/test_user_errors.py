@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -21,42 +22,71 @@ def scale(x: Any, y: Any) -> Any:
     return x * y
 
 
+def gpu(function: Callable[..., Any]) -> Any:
+    """A function for a device that does not compute in all types."""
+    return tw.jit(function, target="a100")
+
+
 class Opaque:
     pass
 
 
 CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
     "float64 argument": (
-        lambda: tw.jit(scale)(X.astype("f8"), X),
+        lambda: tw.jit(scale, target="ascend910").lower(X.astype("f8"), X),
         tw.DTypeError,
         "argument 'x' has dtype float64\n"
-        "  why: compiled kernels take float32, truth values and integers\n"
+        "  why: compiled kernels take float16, float32, truth values and integers\n"
         "  hint: convert it: x.astype(numpy.float32); or pass interpret=True to interpret the function in NumPy",
     ),
-    "float16 argument in a container": (
-        lambda: tw.jit(lambda p: p["w"][0] * 2)({"w": [X.astype("f2")]}),
+    "complex argument in a container": (
+        lambda: tw.jit(lambda p: p["w"][0] * 2)({"w": [X.astype("c8")]}),
         tw.DTypeError,
-        "argument \"p['w'][0]\" has dtype float16",
+        "argument \"p['w'][0]\" has dtype complex64\n",
     ),
-    "integers returned": (lambda: tw.jit(lambda x: x * 2)(np.arange(3)), tw.DTypeError, "returns int64 elements (out)"),
-    "integers summed": (lambda: tw.jit(lambda x: x.sum())(np.arange(3)), tw.DTypeError, "sum of int64 elements"),
+    "texts": (
+        lambda: tw.jit(scale)(X, np.array(["a"])),
+        tw.DTypeError,
+        "  why: elements are truth values, integers and real numbers of up to 64 bits\n"
+        "  hint: convert them to numbers before the call",
+    ),
+    "dates": (lambda: tw.jit(lambda x: x)(np.array(["2026-01-01"], "M8[s]")), tw.DTypeError, "hint: pass the counts: x.view("),
+    "objects": (lambda: tw.jit(lambda x: x)(np.array([None])), tw.DTypeError, "argument 'x' has dtype object"),
+    "long double": (lambda: tw.jit(lambda x: x)(X.astype("g"), interpret=True), tw.DTypeError, "astype(numpy.float64)"),
+    "float8 arithmetic": (
+        lambda: tw.jit(lambda x: x + x)(X.astype(ml_dtypes.float8_e5m2)),
+        tw.DTypeError,
+        "add of float8_e5m2 elements",
+    ),
+    "a number beside integers": (
+        lambda: tw.jit(lambda x, n: x * n)(np.arange(3), 2),
+        tw.DTypeError,
+        "multiply of int64 elements and the number 'n'",
+    ),
+    "integers returned": (lambda: gpu(lambda x: x * 2).lower(np.arange(3)), tw.DTypeError, "returns int64 elements (out)"),
+    "integers summed": (lambda: gpu(lambda x: x.sum()).lower(np.arange(3)), tw.DTypeError, "sum of int64 elements"),
     "integers multiplied": (
-        lambda: tw.jit(lambda x, y: x @ y)(X, np.ones((3, 2), np.int32)),
+        lambda: gpu(lambda x, y: x @ y).lower(X, np.ones((3, 2), np.int32)),
         tw.DTypeError,
         "matmul of float32 elements and int32 elements has float64 elements",
     ),
-    "fractions as integers": (lambda: tw.jit(lambda x: x.astype(int))(X), tw.DTypeError, "float32 values as int64"),
+    "fractions as integers": (lambda: gpu(lambda x: x.astype(int)).lower(X), tw.DTypeError, "float32 values as int64"),
     "positions beyond float32": (
         lambda: tw.jit(lambda x: x + tw.arange(1 << 25).astype(np.float32))(X),
         tw.ShapeError,
         "arange runs from 0 to 33554431",
     ),
     "float64 constant": (
-        lambda: tw.jit(lambda x: x * np.ones(3))(X),
+        lambda: gpu(lambda x: x * np.ones(3)).lower(X),
         tw.DTypeError,
         "a constant of the function has dtype float64",
     ),
-    "truth values returned": (lambda: tw.jit(lambda x: x > 0)(X), tw.DTypeError, "return where(condition, 1.0, 0.0)"),
+    "complex constant": (
+        lambda: tw.jit(lambda x: x * np.ones(3, complex))(X),
+        tw.DTypeError,
+        "a constant of the function has dtype complex128",
+    ),
+    "truth values returned": (lambda: gpu(lambda x: x > 0).lower(X), tw.DTypeError, "return where(condition, 1.0, 0.0)"),
     "object argument": (
         lambda: tw.jit(scale)(X, Opaque()),
         tw.DTypeError,
@@ -68,7 +98,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
         tw.TilewrightError,
         "the static argument 'y' is not hashable",
     ),
-    "bytes": (lambda: tw.jit(lambda x: x * 2)(b"abcd"), tw.DTypeError, "returns uint8 elements"),
+    "bytes": (lambda: gpu(lambda x: x * 2).lower(b"abcd"), tw.DTypeError, "returns uint8 elements"),
     "masked array": (
         lambda: tw.jit(scale)(X, np.ma.masked_array(X, X > 0)),
         tw.DTypeError,
@@ -225,7 +255,9 @@ def test_what_the_message_says(name: str) -> None:
     assert caught.value.why or caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["float64 constant", "shapes", "broadcasting", "einsum extents", "axis", "branch on a value"])
+@pytest.mark.parametrize(
+    "name", ["float64 constant", "complex constant", "shapes", "broadcasting", "einsum extents", "axis", "branch on a value"]
+)
 def test_errors_while_tracing_name_the_users_line(name: str) -> None:
     with pytest.raises(tw.TilewrightError) as caught:
         CASES[name][0]()

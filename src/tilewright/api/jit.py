@@ -15,7 +15,7 @@ from tilewright.api import by_name, dynamo, logs
 from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.building import Options
 from tilewright.api.calls import pytree
-from tilewright.api.calls.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
+from tilewright.api.calls.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.calls.plain_calls import PlainCalls
 from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque
@@ -95,19 +95,19 @@ def jit(
     every call. Arrays may have any strides: slices of a growing buffer need no kernel of their own.
 
     Arguments are arrays of any kind (NumPy, torch CPU tensors, DLPack, buffers), nested in tuples, lists, dicts and
-    dataclasses. Numbers are traced as 0-d float32 arrays; booleans, strings, enums and None are static.
+    dataclasses. Booleans, strings, enums and None are static. Numbers are traced as 0-d arrays of float32, of float64 where an
+    argument is a float64 array; beside integers that float32 does not hold they are refused.
 
-    Element types are promoted as in NumPy: a result has NumPy's type and value, or `DTypeError` is raised. Kernels take float32,
-    truth values and integers, compute in float32, and return float32: elementwise functions may have truth values and integers
-    in between, which wrap as in NumPy; sums, products of matrices and functions of real numbers are float32 alone. So
-    int8 + float32 is float32, int32 + float32 is float64 and refused (convert it: x.astype(numpy.float32)), and sums of truth
-    values are refused, which are no numbers. Python's and NumPy's numbers inside the function take the type of the arrays beside
-    them; `where(condition, 1.0, 0.0)` has the default type, float32. `interpret=True` follows the same rules in all types but
-    complex ones: `frontend/tracing/promotion.py` has the table.
+    Element types are promoted as in NumPy: a result has NumPy's type and value, or `DTypeError` is raised, and is computed in its
+    type (halves in float32). int8 + float32 is float32, int32 + float32 is float64, sums of int8 are int64 and means float64,
+    integers wrap; sums of truth values alone are refused, which are no numbers. Python's and NumPy's numbers inside the function
+    take the type of the arrays beside them; `where(condition, 1.0, 0.0)` has the default type, float32. Types of 2, 4 and 8 bits
+    that are no integers of a byte are moved and converted. `interpret=True` follows the same rules:
+    `frontend/tracing/promotion.py` has the table.
 
-    Targets with an accelerator compute in more types, as their backend says: halves, whose sums are of float32, and bytes, whose
-    sums are of int32. A product of int8 is int8, as in NumPy; that of a.astype(numpy.int32) and b.astype(numpy.int32) is int32,
-    and reads the bytes. Tensors in memory of the device are taken as they are, and results are there, too.
+    Targets with an accelerator compute in fewer types, as their backend says: float32, halves, whose sums are of float32, and
+    bytes, whose sums are of int32. A product of int8 is int8, as in NumPy; that of a.astype(numpy.int32) and
+    b.astype(numpy.int32) is int32, and reads the bytes. Tensors of the device are taken as they are, and results are there, too.
 
     >>> import numpy as np
     >>> double = jit(lambda x: x * 2)
@@ -328,8 +328,8 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
             return FixedResult(Called(traced.graph.name, self._binder, traced.call, traced.result))
 
     @property
-    def _element_types(self) -> tuple[str, ...]:
-        """What kernels compute in and return."""
+    def _element_types(self) -> tuple[str, ...] | None:
+        """What kernels compute in and return; None: every type."""
         return self._backend.element_types
 
     @functools.cached_property
@@ -343,8 +343,7 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
         from tilewright.graph.interpreter import evaluate
 
         call.check_statics()
-        specs = [spec_of(array, name) for array, name in zip(arrays, call.names, strict=True)]
-        traced = trace_call(self._function, call, specs)
+        traced = trace_call(self._function, call, call.specs())
         results = evaluate(traced.graph, dict(zip(traced.graph.inputs, arrays, strict=True)))
         outputs = [results[name] for name in traced.graph.outputs]
         if out is None:
@@ -375,13 +374,13 @@ def _check_parameters(binder: Binder) -> None:
         raise TilewrightError(f"a jitted function cannot have a parameter {reserved[0]!r}", where="tw.jit", why=why, hint=hint)
 
 
-def _check_outputs(graph: Graph, element_types: tuple[str, ...]) -> None:
+def _check_outputs(graph: Graph, element_types: tuple[str, ...] | None) -> None:
     if not graph.outputs:
         why = "its result holds no array, so there is nothing to compute"
         raise TilewrightError(f"{graph.name} cannot be planned", why=why, hint="call it, which gives its result as it is")
     for name in graph.outputs:
         dtype = graph.tensor(name).dtype
-        if dtype not in element_types:
+        if element_types is not None and dtype not in element_types:
             raise DTypeError(
                 f"{graph.name} returns {'truth values' if dtype == 'bool' else f'{dtype} elements'} ({name})",
                 why=f"compiled kernels write {', '.join(element_types)}",

@@ -72,8 +72,8 @@ class Backend(Protocol[P]):
     """In messages; every backend has another name."""
     suffix: str = "txt"
     """Of files that hold the text of its artifacts."""
-    element_types: tuple[str, ...] = ("float32",)
-    """What functions may compute in and return."""
+    element_types: tuple[str, ...] | None = ("float32",)
+    """What functions may compute in and return; None: every type that graphs have."""
     takes_merged_arguments: bool = False
     """Whether neighbouring dimensions of an argument may be walked as one where no operator tells them apart."""
     takes_tensors: bool = False

@@ -27,6 +27,7 @@ class CForCpus(Backend["Program"]):
 
     name = "c_cpu"
     suffix = "c"
+    element_types = None
     takes_merged_arguments = True
 
     def serves(self, machine: Machine) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from tilewright.api.calls import pytree
 from tilewright.api.calls.pytree import Structure
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
+from tilewright.frontend.tracing.element_types import check_known
 from tilewright.frontend.tracing.recorder import INTEGERS
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.frontend.tracing.traced import Traced
@@ -42,7 +43,7 @@ class FlatCall(NamedTuple):
         return tuple(path for title, child in self._arguments() for path in pytree.paths(child, title))
 
     def arrays(self) -> tuple[Array, ...]:
-        """The leaves as NumPy arrays that share memory with them; numbers become 0-d float32 arrays."""
+        """The leaves as NumPy arrays that share memory with them; numbers become 0-d: float64 beside such arrays, or float32."""
         return tuple([leaf if type(leaf) is np.ndarray else self._array(i, leaf) for i, leaf in enumerate(self.leaves)])
 
     def given(self) -> tuple[Any, ...]:
@@ -62,7 +63,9 @@ class FlatCall(NamedTuple):
         """What each leaf is to the tracer; leaves may be specs themselves."""
         pairs = enumerate(zip(self.leaves, self.names, strict=True))
         return tuple(
-            replace(leaf, name=name) if isinstance(leaf, TensorSpec) else spec_of(self._outline(number, leaf), name)
+            replace(leaf, name=name)
+            if isinstance(leaf, TensorSpec)
+            else spec_of(self._outline(number, leaf), name, is_number=_is_number(leaf))
             for number, (leaf, name) in pairs
         )
 
@@ -85,7 +88,7 @@ class FlatCall(NamedTuple):
 
     def _array(self, number: int, leaf: Any) -> Array:
         if _is_number(leaf):
-            return np.asarray(leaf, np.float32)
+            return np.asarray(leaf, np.float64 if any(map(_is_double, self.leaves)) else np.float32)
         try:
             return as_array(leaf)
         except TilewrightError as error:
@@ -117,7 +120,7 @@ class Binder:
     def flatten(self, args: Sequence[Any], options: Mapping[str, Any]) -> FlatCall:
         """Take the arguments apart. Raises `TypeError` where Python would.
 
-        Python and NumPy numbers are traced as 0-d float32 arrays, so that other values need no new kernel. Booleans, strings,
+        Python and NumPy numbers are traced as 0-d arrays, so that other values need no new kernel. Booleans, strings,
         enums, None and what the static names list are static: a kernel is made for every value of them. Defaults that are
         not overridden stay what they are.
         """
@@ -181,10 +184,11 @@ def trace_call(
     return TracedCall(graph, call.structure, results[0])
 
 
-def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any], element_types: tuple[str, ...]) -> None:
-    """Refuse arguments that kernels cannot take, by name: they compute in `element_types`, and maps read the others."""
+def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any], element_types: tuple[str, ...] | None) -> None:
+    """Refuse arguments that kernels cannot take, by name: they compute in `element_types` (None: all), maps read all others."""
     for spec, leaf in zip(specs, leaves, strict=True):
-        if spec.dtype not in (*element_types, "bool", *INTEGERS):
+        check_known(spec.dtype, f"argument {spec.name!r}")
+        if element_types is not None and spec.dtype not in (*element_types, "bool", *INTEGERS):
             raise DTypeError(
                 f"argument {spec.name!r} has dtype {spec.dtype}",
                 why=f"compiled kernels take {', '.join(element_types)}, truth values and integers",
@@ -199,9 +203,9 @@ def _as_float32(name: str, leaf: Any) -> str:
     return f"{name}.astype(numpy.float32)" if hasattr(leaf, "astype") else f"numpy.asarray({name}, numpy.float32)"
 
 
-def spec_of(array: Array, name: str) -> TensorSpec:
+def spec_of(array: Array, name: str, *, is_number: bool = False) -> TensorSpec:
     """What an array is to the tracer."""
-    return TensorSpec(array.shape, array.dtype.name, name)
+    return TensorSpec(array.shape, array.dtype.name, name, is_number)
 
 
 def is_array(value: Any) -> bool:
@@ -222,6 +226,14 @@ def _is_array_type(kind: type) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS) and not isinstance(value, bool)
+
+
+def _is_double(leaf: Any) -> bool:
+    """Whether it is an array of float64."""
+    if _is_number(leaf):
+        return False
+    dtype = getattr(leaf, "dtype", None)
+    return str(as_array(leaf).dtype if dtype is None else dtype).endswith("float64")
 
 
 def _is_result(value: Any) -> bool:

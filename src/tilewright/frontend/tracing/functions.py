@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing.dynamic_dimensions import whole, wholes
+from tilewright.frontend.tracing.element_types import check_known, types_between
 from tilewright.frontend.tracing.location import located_call, unsupported, user_location
 from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
 from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
@@ -247,15 +248,22 @@ mean = _reduction("mean", "The arithmetic mean over `axis`.")
 
 @traceable(lambda x, dtype: np.asarray(x).astype(dtype))
 def astype(x: Any, dtype: Any) -> Any:
-    """The values of `x` in another element type, converted as C does. Kernels convert to integers what is one already."""
+    """The values of `x` in another element type: integers keep the low bits, numbers become integers without their fraction.
+
+    NumPy leaves to the processor what becomes of whole parts that integers do not hold; here they become the least int32 where
+    such have 32 bits, or fewer, the least int64 where uint32 and longer types are wanted, and types keep the low bits of that.
+    """
     name = np.dtype(dtype).name
+    check_known(name, "the result of astype")
     if name == x.tensor.dtype:
         return x
     if name == "bool":
-        return apply_map("not_equal", x, 0)
+        return record_map("not_equal", map_operator.IS_TRUE, (x,), dtype=name)
     if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
         why = f"kernels compute integers without wrapping them, and not all {x.dtype} values are {name}"
         raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
+    for between in types_between(x.tensor.dtype, name):
+        x = record_map("astype", Load(0), (x,), dtype=between)
     return record_map("astype", Load(0), (x,), dtype=name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
@@ -77,7 +78,7 @@ def _usual_eps(x: Any) -> float:
     if dtype.kind in "iub":
         hint = "convert them with astype(numpy.float32), or give eps"
         raise DTypeError(f"rms_norm of {dtype} elements", where=user_location(), why="their type has no eps", hint=hint)
-    return float(np.finfo(dtype).eps)
+    return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
 
 
 def _axes(kind: str, x: Any, normalized_shape: Any, axis: Any, eps: Any) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber
 from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.numpy_functions import constant_array
 from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent
 
@@ -62,8 +63,21 @@ def map_type(function: str, operands: Sequence[Any]) -> str:
     return result.name
 
 
+def check_numbers(function: str, operands: Sequence[Any], result: str) -> None:
+    """Raise `DTypeError` where a number that was rounded to float32 would be one of float64, beside integers."""
+    rounded = [operand for operand in operands if isinstance(operand, Traced) and operand.is_rounded]
+    others = {kind.name for kind in map(kind_of, operands) if isinstance(kind, np.dtype)} - {"float32"}
+    if not rounded or result != "float64" or "float64" in others or not others:
+        return
+    text = f"{function} of {' and '.join(sorted(others))} elements and the number {rounded[0].tensor.name!r}"
+    why = "the result is float64, and numbers that are arguments are float32 without a float64 array beside them"
+    hint = "pass it as an array, numpy.asarray(number), or name it in static_argnames"
+    raise DTypeError(text, where=user_location(), why=why, hint=hint)
+
+
 def float_type(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
     """The common type of floating-point operands. Raises `DTypeError` for others."""
+    _check_arithmetic(function, kinds)
     if not all(map(is_float, kinds)):
         _refuse(function, kinds, "it is a function of floating-point numbers", _CONVERT)
     return _common(function, kinds)
@@ -80,6 +94,7 @@ def contracted_type(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
 def power_type(x: Any, exponent: float) -> str:
     """Of an array to the power of a number. Raises `DTypeError` for truth values, and for quotients of integers."""
     kinds = [kind_of(x), kind_of(exponent)]
+    _check_arithmetic("pow", kinds)
     if kinds[0] == np.bool_ or (exponent < 0 and not any(map(is_float, kinds))):
         why = "integers have no negative powers" if exponent < 0 else "NumPy's type depends on the exponent"
         _refuse("pow", kinds, why, _CONVERT)
@@ -88,6 +103,7 @@ def power_type(x: Any, exponent: float) -> str:
 
 def reduced_type(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
     """The type that a sum, prod, max, min or mean is computed in. Raises `DTypeError` for the largest of truth values."""
+    _check_arithmetic(function, kinds)
     kind = np.dtype(kinds[0])
     if function in ("max", "min"):
         if kind == np.bool_:
@@ -133,12 +149,19 @@ def text_of(kinds: Sequence[Kind]) -> str:
 
 def _common(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
     """The type that holds all: numbers are weak beside arrays, and have the default types alone."""
+    _check_arithmetic(function, kinds)
     if not any(isinstance(kind, np.dtype) for kind in kinds):
         return np.dtype(np.float32 if float in kinds else np.int64)
     try:
         return np.result_type(*(kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds))
     except TypeError:
         return _refuse(function, kinds, "these have no common type", _CONVERT)
+
+
+def _check_arithmetic(function: str, kinds: Sequence[Kind]) -> None:
+    """Raise `DTypeError` for types that are stored only."""
+    if any(isinstance(kind, np.dtype) and kind.name in SHORT_TYPES for kind in kinds):
+        _refuse(function, kinds, "such numbers are stored and converted, without arithmetic", _CONVERT)
 
 
 def _resolved(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:

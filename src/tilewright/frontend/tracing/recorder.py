@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, TilewrightError
+from tilewright.frontend.tracing.element_types import check_known
 from tilewright.frontend.tracing.location import located, user_location
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.constant_values import can_change
@@ -64,11 +65,9 @@ class Recorder(Builder):
         constant = Constant(value)
         if constant in self._known:
             return self.tensors[self._known[constant]]
-        if value.dtype.kind not in "fiub" and value.dtype.name != "bfloat16":
-            raise DTypeError(f"an array of {value.dtype} cannot be a constant", where=user_location())
+        self._check_type(value.dtype.name, "a constant of the function")
         if not is_fixed:
             value.flags.writeable = False
-        self._check_type(value.dtype.name, "a constant of the function")
         tensor = super().constant(value, name)
         self._known[constant] = tensor.name
         return tensor
@@ -103,8 +102,7 @@ class Recorder(Builder):
             raise DTypeError(f"{kind} of {dtype} elements", where=user_location(), why=why, hint=hint)
 
     def _check_type(self, dtype: str, subject: str) -> None:
-        if dtype.startswith("complex"):
-            raise DTypeError(f"{subject} has dtype {dtype}", where=user_location(), hint="pass the real and the imaginary part")
+        check_known(dtype, subject)
         if self.element_types is not None and dtype not in (*self.element_types, "bool", *INTEGERS):
             why = f"compiled kernels compute in {', '.join(self.element_types)}; promotion follows the array API"
             hint = f"convert arrays with .astype(numpy.float32), {_INTERPRET}"

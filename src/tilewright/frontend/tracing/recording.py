@@ -18,7 +18,7 @@ from tilewright.frontend.tracing import namespace
 from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber, run_time_scalar
 from tilewright.frontend.tracing.location import located_call, user_location
 from tilewright.frontend.tracing.numpy_functions import constant_array
-from tilewright.frontend.tracing.promotion import Rule, dtype_of, kind_of, map_type, text_of
+from tilewright.frontend.tracing.promotion import Rule, check_numbers, dtype_of, kind_of, map_type, text_of
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.builder import Builder
@@ -114,12 +114,17 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
             tensors.append(tensor)
         values.append(Load(tensors.index(tensor)))
     chosen = dtype or map_type(kind, operands)
+    check_numbers(kind, operands, chosen)
     recorder.check_result(kind, text_of([kind_of(operand) for operand in operands]), chosen)
     types: dict[Scalar, str] = {Load(number): tensor.dtype for number, tensor in enumerate(tensors)}
     wanted = None if chosen == "bool" else False
     filled = _coerced(rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None), types, wanted)
     result = recorder.record(partial(elementwise, kind=kind), filled, tensors, kind=kind, dtype=chosen)
-    return Traced(recorder, result)
+    return Traced(recorder, result, is_rounded=all(map(_is_rounded, operands)))
+
+
+def _is_rounded(operand: Any) -> bool:
+    return operand.is_rounded if isinstance(operand, Traced) else is_number(operand)
 
 
 def _exact(operand: Any, beside: Collection[str]) -> Any:
@@ -222,6 +227,7 @@ def in_one_type(operands: Sequence[Any], rule: Rule, kind: str) -> tuple[Recorde
     recorder = recorder_of(operands)
     kinds = [dtype_of(operand) for operand in operands]
     dtype = rule(kind, kinds)
+    check_numbers(kind, operands, dtype.name)
     recorder.check_result(kind, text_of(kinds), dtype.name, is_map=False)
     return recorder, [tensor_of(recorder, converted(operand, dtype)) for operand in operands]
 

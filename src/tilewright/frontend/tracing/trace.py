@@ -27,11 +27,13 @@ NEVER_MEANT = (AssertionError, LookupError, NameError, StopIteration)
 
 @record
 class TensorSpec:
-    """What a traced argument is: extents (integers or symbols), element type by NumPy name, and the name of the graph's input."""
+    """What a traced argument is: extents (integers or symbols), element type by NumPy name, the name of the graph's input."""
 
     shape: tuple[Extent, ...]
     dtype: str = "float32"
     name: str = ""
+    is_number: bool = False
+    """Whether it stands for a number, of which the caller's language chose no element type."""
 
 
 def trace(
@@ -53,7 +55,7 @@ def trace(
     _check_symbols(arguments)
     names = [spec.name or f"x{position}" for position, spec in enumerate(arguments)]
     given = zip(names, arguments, strict=True)
-    inputs = [Traced(recorder, recorder.input(name, spec.shape, spec.dtype)) for name, spec in given]
+    inputs = [_argument(recorder, name, spec) for name, spec in given]
     with recording(recorder):
         try:
             returned = function(*inputs)
@@ -66,6 +68,11 @@ def trace(
     graph = _with_output_names(recorder.graph(outputs))
     verify_stage(graph)
     return graph
+
+
+def _argument(recorder: Recorder, name: str, spec: TensorSpec) -> Traced:
+    tensor = recorder.input(name, spec.shape, spec.dtype)
+    return Traced(recorder, tensor, is_rounded=spec.is_number and spec.dtype == "float32")
 
 
 def _output(recorder: Recorder, result: Any, earlier: Sequence[Any]) -> str:

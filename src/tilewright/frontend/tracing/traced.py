@@ -51,11 +51,13 @@ def _operator(name: str) -> tuple[Callable[..., Any], Callable[[Any, Any], Any]]
 class Traced:
     """An array without values: `shape` (integers and symbols), `dtype`, `ndim`, and NumPy's operators and methods."""
 
-    __slots__ = ("recorder", "tensor")
+    __slots__ = ("is_rounded", "recorder", "tensor")
 
-    def __init__(self, recorder: Recorder, tensor: Tensor) -> None:
+    def __init__(self, recorder: Recorder, tensor: Tensor, *, is_rounded: bool = False) -> None:
         self.recorder = recorder
         self.tensor = tensor
+        self.is_rounded = is_rounded
+        """Whether it is a number of the caller's, or made of such alone, that was rounded to float32."""
 
     @property
     def shape(self) -> Shape:

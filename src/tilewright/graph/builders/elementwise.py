@@ -33,6 +33,8 @@ COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
     {"relu": apply("maximum", _X, Literal(0.0)), "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)), "positive": _X}
 )
 """Functions made of others, as bodies over `Load(0)`, `Load(1)`, ... in place of their operands."""
+IS_TRUE = apply("not_equal", _X, Literal(0.0))
+"""Numbers as truth values."""
 CHOSEN_TRUTH = apply("logical_or", apply("logical_and", _X, Load(1)), apply("logical_and", apply("logical_not", _X), Load(2)))
 """`where` of truth values: `Load(1)` where `Load(0)` is true, else `Load(2)`."""
 
