@@ -36,7 +36,7 @@ def frames(call: Callable[[], Any], error: type[BaseException]) -> list[str]:
 CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "while a function is traced": (lambda: tw.jit(mismatched)(X), ["frames", "<lambda>", "mismatched"]),
     "while it is lowered": (lambda: tw.jit(mismatched).lower(X), ["frames", "<lambda>", "mismatched"]),
-    "in the arguments": (lambda: tw.jit(mismatched)(X.astype("f8")), ["frames", "<lambda>"]),
+    "in the arguments": (lambda: tw.jit(mismatched)(X.astype("c8")), ["frames", "<lambda>"]),
     "in a model": (lambda: ort.InferenceSession(b"nothing"), ["frames", "<lambda>"]),
     "in what a session is fed": (lambda: doubling().run(None, {"x": X[0]}), ["frames", "<lambda>"]),
 }
