@@ -123,6 +123,9 @@ def test_casts_of_what_no_integer_is() -> None:
 def test_bits() -> None:
     assert of(Operation.BITCAST, vector("uint8", 8), np.array([1, 256], np.int32)).tolist() == [1, 0, 0, 0, 0, 1, 0, 0]
     assert of(Operation.BITCAST, vector("uint16", 2), np.array([True, False]), dtypes=("mask16",)).tolist() == [65535, 0]
+    assert of(Operation.BITCAST, vector("mask8", 2), np.array([0, 255], np.uint8)).tolist() == [False, True]
+    with pytest.raises(InternalError, match=r"\[1 0\] is no mask"):
+        of(Operation.BITCAST, vector("mask8", 2), np.array([1, 0], np.uint8))
 
 
 def test_dots() -> None:

@@ -396,8 +396,7 @@ class Interpreted:
                 numbers = np.arange(lanes).astype(kind)
                 return lambda: numbers
             case Operation.BITCAST:
-                whole = storage(f"int{made.operands[0].type.bits}")
-                return lambda x: (-x.astype(whole) if x.dtype == bool else x).view(kind)
+                return _bitcast(storage(f"int{made.operands[0].type.bits}"), kind)
             case Operation.SHUFFLE:
                 assert isinstance(detail, tuple)
                 return _shuffle(detail, kind)
@@ -405,6 +404,21 @@ class Interpreted:
                 assert isinstance(detail, Operation)
                 return _reduction(function_of(detail, made.type, (made.type, made.type), fuses=self._fuses))
         return function_of(made.operation, made.type, tuple([one.type for one in made.operands]), fuses=self._fuses)
+
+
+def _bitcast(of: np.dtype[Any], to: np.dtype[Any]) -> Callable[[Array], Array]:
+    """Masks are -1 and 0 of signed integers of as many bits."""
+
+    def bitcast(x: Array) -> Array:
+        x = -x.astype(of) if x.dtype.kind == "b" else x
+        if to.kind != "b":
+            return x.view(to)
+        whole = x.view(of)
+        if not ((whole == 0) | (whole == -1)).all():
+            raise InternalError(f"{whole} is no mask")
+        return np.asarray(whole != 0)
+
+    return bitcast
 
 
 def _shuffle(lanes: tuple[int, ...], kind: np.dtype[Any]) -> Callable[..., Array]:

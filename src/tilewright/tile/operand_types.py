@@ -117,7 +117,7 @@ def _bitcast(made: Instruction) -> str:
     if found := _one(made):
         return found
     of = made.operands[0].type
-    if made.type.is_mask or of.size_bits != made.type.size_bits:
+    if (made.type.is_mask and not is_integer(of)) or of.size_bits != made.type.size_bits:
         return f"the bits of {of} are not {made.type}"
     return ""
 

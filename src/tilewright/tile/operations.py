@@ -34,8 +34,8 @@ class Operation(StrEnum):
     of the int32, uint32 those of the int64; of what uint64 lacks, any. `SATURATE` gives the nearest value that the type
     has: of integers, narrower; of floats rounded to nearest even first, NaN is 0.
 
-    `BITCAST` is the same bits as another type, no mask, of as many bits in all; the first lane has the lowest. Of a mask, all
-    bits of a lane are set or none.
+    `BITCAST` is the same bits as another type of as many bits in all; the first lane has the lowest. Of masks, all bits of a
+    lane are set or none, and integers that become masks are as many, all bits of them set or none.
 
     `DOT`: sum (operand 2) of 32-bit lanes plus the products of those narrower lanes of operands 0 and 1 that lie in each: 8
     or 16 bits, of any signs. Of a pair of bfloat16 lanes the second product is added first; each is fused with its
