@@ -49,6 +49,7 @@ def peers_of(benchmark: str) -> dict[str, Peer[Any]]:
 
 CHAINS: Benchmark[ChainCase] = Benchmark("chains", chains.PEER, peers_of("chains"))
 GEMMS: Benchmark[GemmCase] = Benchmark("gemm", gemm.PEER, peers_of("gemm"))
+TYPED_GEMMS: Benchmark[GemmCase] = Benchmark("gemm", gemm.OF_TYPE, peers_of("gemm-types"))
 ATTENTION: Benchmark[AttentionCase] = Benchmark("attention", attention.PEER, peers_of("attention"))
 MLP: Benchmark[MlpCase] = Benchmark("mlp", mlp.PEER, peers_of("mlp"))
 MODELS: Benchmark[ModelCase] = Benchmark("model", model.PEER, peers_of("model"))

@@ -23,7 +23,7 @@ from tilewright.errors import TilewrightError
 from tilewright.tune.shapes import TABLE_IV, TABLE_V
 from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, mlp_shapes
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
-from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
+from tilewright_bench.cases.gemm_shapes import DRAWN, SQUARES, TABLE_1
 from tilewright_bench.cases.int8_shapes import CASE_NAMES, QUICK_NAMES, TABLE_NAMES
 from tilewright_bench.environment import restart_if_unfair
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
 GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
+TYPED_GEMM_NAMES = (*GEMM_NAMES, *(shape.name for shape in DRAWN))
+GEMM_TYPES = ("float32", "float64", "int32", "int16", "float16")
 ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
 CONV_CHAIN_NAMES = tuple(shape.name for shape in conv_chain_shapes.SHAPES)
@@ -183,12 +185,19 @@ def chains(json_file: str | None, target: str | None, **options: Any) -> None:
 @bench.command()
 @click.option(
     "--cases",
-    callback=names_of(GEMM_NAMES),
+    callback=names_of(TYPED_GEMM_NAMES),
     metavar="MxNxK,...",
-    help=f"Which products; by default all: {', '.join(GEMM_NAMES)}.",
+    help=f"Which products; by default all: {', '.join(GEMM_NAMES)}; of other types also {len(DRAWN)} drawn ones.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(GEMM_TYPES),
+    default="float32",
+    show_default=True,
+    help="Of the operands; products of int16 are summed in int32.",
 )
 @_packings
-@_common("gemm")
+@_common("gemm", "gemm-types")
 def gemm(json_file: str | None, **options: Any) -> None:
     """Single GEMMs of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
     _publish("gemm", measured_gemms(**options), json_file)
@@ -334,14 +343,16 @@ def predicted_chains(target: str, cases: tuple[str, ...] | None, kind: str, **se
     return predicted(cases or CHAIN_NAMES, kind, target)
 
 
-def measured_gemms(cases: tuple[str, ...] | None, packing: str, **settings: Any) -> Report:
+def measured_gemms(cases: tuple[str, ...] | None, packing: str, dtype: str = "float32", **settings: Any) -> Report:
     """The same for single products."""
     restart_if_unfair(settings["threads"])
-    from tilewright_bench.benchmarks import GEMMS
+    from tilewright_bench.benchmarks import GEMMS, TYPED_GEMMS
     from tilewright_bench.cases.gemm import gemm_cases
     from tilewright_bench.run import PACKINGS, measured
 
-    return measured(GEMMS, gemm_cases(cases or GEMM_NAMES, PACKINGS[packing]), _settings(**settings))
+    is_float32 = dtype == "float32"
+    benchmark, names = (GEMMS, GEMM_NAMES) if is_float32 else (replace(TYPED_GEMMS, peak=dtype), TYPED_GEMM_NAMES)
+    return measured(benchmark, gemm_cases(cases or names, PACKINGS[packing], dtype), _settings(**settings))
 
 
 def measured_attention(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:

@@ -5,7 +5,7 @@ import pytest
 
 from tilewright_bench.cases.case import LINE_BYTES, aligned
 from tilewright_bench.cases.gemm import GemmCase, gemm_cases
-from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1, GemmShape, gemm_shape
+from tilewright_bench.cases.gemm_shapes import DRAWN, SQUARES, TABLE_1, GemmShape, gemm_shape
 
 
 def test_table_1_is_the_papers() -> None:
@@ -28,6 +28,19 @@ def test_the_reference_adds_up_parts_of_the_sum(monkeypatch: pytest.MonkeyPatch)
     a, b = (operand.astype(np.float64) for operand in case.operands)
     np.testing.assert_allclose(case.reference, a @ b, rtol=1e-12)
     assert abs(a).max() <= 1
+
+
+def test_products_of_other_types_fill_the_list_up_to_24() -> None:
+    assert len({*TABLE_1, *SQUARES, *DRAWN}) == 24
+    assert all(8 <= extent <= 2048 for shape in DRAWN for extent in (shape.m, shape.n, shape.k))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int16"])
+def test_no_sum_of_integers_leaves_32_bits(dtype: str) -> None:
+    case = GemmCase(GemmShape(3, 2, 1000), dtype=dtype)
+    assert case.moved_bytes == np.dtype(dtype).itemsize * 5 * 1000 + 4 * 6
+    a, b = (abs(operand.astype(np.int64)) for operand in case.operands)
+    assert a.max() * b.max() * 1000 < 2**31
 
 
 def test_arrays_begin_at_lines() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tests.support.bench_cases import ATTENTIONS, CONV_CHAINS, NETWORKS, TINY
+from tilewright.errors import UnsupportedOperation
 from tilewright_bench import benchmarks
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, GEMMS, MLP
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, GEMMS, MLP, TYPED_GEMMS
 from tilewright_bench.cases import mlp_shapes
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.attention_shapes import AttentionShape
@@ -54,6 +55,23 @@ def test_peers_of_products_compute_what_the_reference_says(peer: Peer[GemmCase],
         contender.call()
         assert case.error(contender.result()) < 1e-5
         assert contender.executions == (call_loops.executions(case.flops) if shape.is_square else 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "int16", "float16"])
+@pytest.mark.parametrize("peer", [TYPED_GEMMS.tilewright, *TYPED_GEMMS.peers.values()], ids=lambda peer: peer.name)
+def test_peers_of_products_of_other_types_compute_what_the_reference_says(peer: Peer[GemmCase], dtype: str) -> None:
+    if peer.missing():
+        pytest.skip(f"{', '.join(peer.missing())} not installed")
+    for shape, prepacked in ((GemmShape(7, 5, 3), False), (GemmShape(16, 16, 16), True)):
+        case = GemmCase(shape, prepacked, dtype=dtype)
+        if "torch" in peer.name and dtype == "int16":
+            with pytest.raises((UnsupportedOperation, RuntimeError), match="are summed in that type"):
+                list(peer.prepare(case, 1))
+            continue
+        for contender in peer.prepare(case, 1):
+            contender.call()
+            assert case.error(contender.result()) <= contender.tolerance == case.tolerance
+            assert (contender.executions > 1) == (case.is_looped and contender.name != "onnxruntime")
 
 
 @pytest.mark.parametrize("shape", ATTENTIONS.values(), ids=list(ATTENTIONS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -60,6 +62,21 @@ TABLE_1 = (
 SQUARES = tuple(GemmShape(extent, extent, extent) for extent in (16, 32, 48, 64, 96, 128))
 
 
+SEED, DRAWN_COUNT, LEAST, MOST = 46, 8, 8, 2048
+
+
+def _drawn() -> Iterator[GemmShape]:
+    """Extents whose logarithms are evenly distributed."""
+    generator = random.Random(SEED)
+    for _ in range(DRAWN_COUNT):
+        m, n, k = (round(LEAST * (MOST / LEAST) ** generator.random()) for _ in range(3))
+        yield GemmShape(m, n, k)
+
+
+DRAWN = tuple(_drawn())
+"""What fills the list up to 24 products for the other element types."""
+
+
 def gemm_shape(name: str) -> GemmShape:
     """The GEMM of that name; `KeyError` if there is none."""
-    return {shape.name: shape for shape in (*TABLE_1, *SQUARES)}[name]
+    return {shape.name: shape for shape in (*TABLE_1, *SQUARES, *DRAWN)}[name]

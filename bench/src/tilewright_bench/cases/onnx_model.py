@@ -33,3 +33,13 @@ def one_node(
     graph = helper.make_graph([node], "case", [first], [last], initializers)
     opsets = [helper.make_opsetid("", OPSET), *([helper.make_opsetid(domain, 1)] if domain else [])]
     return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString())
+
+
+def two_inputs(model: bytes) -> bytes:
+    """A model of one node whose only constant becomes an input, too."""
+    from onnx import ModelProto, helper
+
+    read = ModelProto.FromString(model)
+    constant = read.graph.initializer.pop()
+    read.graph.input.append(helper.make_tensor_value_info(constant.name, constant.data_type, list(constant.dims)))
+    return bytes(read.SerializeToString())

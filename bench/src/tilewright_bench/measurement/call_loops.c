@@ -6,28 +6,34 @@
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, PACKED = 151 }; /* of cblas.h and mkl_cblas.h */
 
-/* cblas_sgemm with 64-bit extents. */
-typedef void cblas_64(int layout, int transpose_a, int transpose_b, long m, long n, long k, float alpha, const float *a,
-                      long lda, const float *b, long ldb, float beta, float *c, long ldc);
+/* cblas_sgemm and cblas_dgemm with 64-bit extents; then those of Fortran with 32-bit extents: column-major, so the transpose of c
+   is computed from the transposes of b and a. */
+#define LOOPS(REAL, NAME)                                                                                              \
+  typedef void cblas_##NAME(int layout, int transpose_a, int transpose_b, long m, long n, long k, REAL alpha,          \
+                            const REAL *a, long lda, const REAL *b, long ldb, REAL beta, REAL *c, long ldc);           \
+                                                                                                                       \
+  EXPORT long loop_cblas_##NAME##_64(long count, cblas_##NAME *f, long m, long n, long k, const REAL *a,               \
+                                     const REAL *b, REAL *c) {                                                         \
+    for (long i = 0; i < count; i++)                                                                                   \
+      f(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1, a, k, b, n, 0, c, n);                                       \
+    return 0;                                                                                                          \
+  }                                                                                                                    \
+                                                                                                                       \
+  typedef void fortran_##NAME(const char *transpose_a, const char *transpose_b, const int *m, const int *n,            \
+                              const int *k, const REAL *alpha, const REAL *a, const int *lda, const REAL *b,           \
+                              const int *ldb, const REAL *beta, REAL *c, const int *ldc);                              \
+                                                                                                                       \
+  EXPORT long loop_fortran_##NAME(long count, fortran_##NAME *f, long m, long n, long k, const REAL *a,                \
+                                  const REAL *b, REAL *c) {                                                            \
+    int rows = (int)m, columns = (int)n, depth = (int)k;                                                               \
+    REAL one = 1, zero = 0;                                                                                            \
+    for (long i = 0; i < count; i++)                                                                                   \
+      f("N", "N", &columns, &rows, &depth, &one, b, &columns, a, &depth, &zero, c, &columns);                          \
+    return 0;                                                                                                          \
+  }
 
-EXPORT long loop_cblas_sgemm_64(long count, cblas_64 *f, long m, long n, long k, const float *a, const float *b, float *c) {
-  for (long i = 0; i < count; i++)
-    f(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1.0f, a, k, b, n, 0.0f, c, n);
-  return 0;
-}
-
-/* The Fortran sgemm with 32-bit extents: column-major, so the transpose of c is computed from the transposes of b and a. */
-typedef void fortran(const char *transpose_a, const char *transpose_b, const int *m, const int *n, const int *k,
-                     const float *alpha, const float *a, const int *lda, const float *b, const int *ldb, const float *beta,
-                     float *c, const int *ldc);
-
-EXPORT long loop_fortran_sgemm(long count, fortran *f, long m, long n, long k, const float *a, const float *b, float *c) {
-  int rows = (int)m, columns = (int)n, depth = (int)k;
-  float one = 1.0f, zero = 0.0f;
-  for (long i = 0; i < count; i++)
-    f("N", "N", &columns, &rows, &depth, &one, b, &columns, a, &depth, &zero, c, &columns);
-  return 0;
-}
+LOOPS(float, sgemm)
+LOOPS(double, dgemm)
 
 /* MKL's cblas_sgemm_compute with b packed ahead by cblas_sgemm_pack. */
 typedef void mkl_compute(int layout, int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda,

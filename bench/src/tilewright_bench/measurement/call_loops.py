@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tilewright.artifact import Artifact
 from tilewright.entry_point import Signature
 from tilewright.errors import TilewrightError
@@ -17,6 +19,7 @@ from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.store import cache as kernel_cache
 from tilewright_bench.cases.case import FloatArray
 
+Array = np.ndarray[Any, np.dtype[Any]]
 Loop = Callable[[int], None]
 """Executes so many times."""
 CALL_FLOPS = 20_000_000
@@ -28,14 +31,18 @@ def executions(flops: int) -> int:
     return max(1, CALL_FLOPS // flops)
 
 
-def cblas_sgemm_64(function: Any, a: FloatArray, b: FloatArray, c: FloatArray) -> Loop:
-    """`cblas_sgemm` with 64-bit extents."""
-    return _product("loop_cblas_sgemm_64", function, a, b, c)
+GEMMS = {"float32": "sgemm", "float64": "dgemm"}
+"""Functions of BLAS, by the type of elements."""
 
 
-def fortran_sgemm(function: Any, a: FloatArray, b: FloatArray, c: FloatArray) -> Loop:
-    """`sgemm_` with 32-bit extents."""
-    return _product("loop_fortran_sgemm", function, a, b, c)
+def cblas_gemm_64(function: Any, a: Array, b: Array, c: Array) -> Loop:
+    """`cblas_sgemm` or `cblas_dgemm`, by the type of elements, with 64-bit extents."""
+    return _product(f"loop_cblas_{GEMMS[a.dtype.name]}_64", function, a, b, c)
+
+
+def fortran_gemm(function: Any, a: Array, b: Array, c: Array) -> Loop:
+    """`sgemm_` or `dgemm_` with 32-bit extents."""
+    return _product(f"loop_fortran_{GEMMS[a.dtype.name]}", function, a, b, c)
 
 
 def mkl_compute(function: Any, a: FloatArray, packed_b: FloatArray, c: FloatArray) -> Loop:
@@ -68,7 +75,7 @@ def call(name: str, *arguments: Any) -> Loop:
     return run
 
 
-def _product(name: str, function: Any, a: FloatArray, b: FloatArray, c: FloatArray) -> Loop:
+def _product(name: str, function: Any, a: Array, b: Array, c: Array) -> Loop:
     extents = [ctypes.c_long(extent) for extent in (*c.shape, a.shape[1])]
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (a, b, c)]
     run = call(name, ctypes.cast(function, ctypes.c_void_p), *extents, *pointers)

@@ -30,9 +30,9 @@ class Worker:
     def contenders(self, peer: Peer[CaseT], case: CaseT, threads: int, renamed: Callable[[str], str]) -> Iterator[Contender]:
         """Those that the peer makes of the case there, in the place of earlier ones. Raises what goes wrong there."""
         bare = replace(case)  # type: ignore[type-var]  # cases are dataclasses; the copy has not made its operands
-        for number, (name, executions) in enumerate(self._ask("prepare", peer.prepare, bare, threads)):
+        for number, (name, executions, tolerance) in enumerate(self._ask("prepare", peer.prepare, bare, threads)):
             call, result, turn = (partial(self._ask, order, number) for order in ("call", "result", "turn"))
-            yield Contender(renamed(name), call, result, executions, turn)
+            yield Contender(renamed(name), call, result, executions, turn, tolerance=tolerance)
 
     def stop(self) -> None:
         """End the process."""
@@ -80,7 +80,7 @@ def _follow(ready: list[Contender], order: str, arguments: list[Any]) -> Any:
         prepare, case, threads = arguments
         ready.clear()
         ready.extend(prepare(case, threads))
-        return [(contender.name, contender.executions) for contender in ready]
+        return [(contender.name, contender.executions, contender.tolerance) for contender in ready]
     contender = ready[arguments[0]]
     if order == "call":
         contender.call()

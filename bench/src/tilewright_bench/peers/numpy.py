@@ -1,22 +1,28 @@
-"""NumPy on chains (batched products, the softmax in place) and on products; squares by the `cblas_sgemm` of its wheel, from C."""
+"""NumPy on chains (batched products, the softmax in place) and on products; squares by the OpenBLAS of its wheel, from C."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tilewright.errors import UnsupportedOperation
 from tilewright_bench.cases.case import aligned
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import Contender, Peer
 
-SYMBOL = "scipy_cblas_sgemm64_"
+SYMBOL = "scipy_cblas_{}64_"
 """In `numpy.libs`: 64-bit extents, and names of its own so that it can share a process with another OpenBLAS."""
+
+
+MOST_PLAIN_FLOPS = 2e9
+"""Of a product of a type that BLAS has not."""
 
 
 def chain(case: ChainCase, threads: int) -> Iterator[Contender]:
@@ -38,13 +44,16 @@ def chain(case: ChainCase, threads: int) -> Iterator[Contender]:
 def product(case: GemmCase, threads: int) -> Iterator[Contender]:
     """`matmul` into an array made ahead; for squares the OpenBLAS below it."""
     a, b = case.operands
-    out = aligned(case.result_shape)
-    if case.shape.is_square:
+    out = case.empty_result()
+    if case.is_looped:
         runs = call_loops.executions(case.flops)
-        loop = call_loops.cblas_sgemm_64(getattr(_openblas(), SYMBOL), a, b, out)
-        yield Contender("numpy (cblas)", lambda: loop(runs), lambda: out, runs)
-    else:
-        yield Contender("numpy", lambda: np.matmul(a, b, out=out), lambda: out)
+        loop = call_loops.cblas_gemm_64(getattr(_openblas(), SYMBOL.format(call_loops.GEMMS[case.dtype])), a, b, out)
+        yield Contender("numpy (cblas)", lambda: loop(runs), lambda: out, runs, tolerance=case.tolerance)
+        return
+    if case.dtype not in call_loops.GEMMS and case.flops > MOST_PLAIN_FLOPS:
+        raise UnsupportedOperation(f"loops without a BLAS take minutes for more than {MOST_PLAIN_FLOPS / 1e9:.0f} GFLOP")
+    call = partial(np.matmul, a, b, out=out, dtype=out.dtype, casting="same_kind")
+    yield Contender("numpy", call, lambda: out, tolerance=case.tolerance)
 
 
 def _openblas() -> ctypes.CDLL:
@@ -57,11 +66,14 @@ def _openblas() -> ctypes.CDLL:
 PREPACKED_NOTE = "as any other operand"
 PEERS: dict[str, Peer[Any]] = {
     "chains": Peer("numpy", ("numpy",), chain, "results and scores in arrays made ahead", PREPACKED_NOTE),
-    "gemm": Peer(
-        "numpy",
-        ("numpy",),
-        product,
-        "the result in an array made ahead; squares: cblas_sgemm of its OpenBLAS in a loop in C",
-        PREPACKED_NOTE,
+    **dict.fromkeys(
+        ("gemm", "gemm-types"),
+        Peer(
+            "numpy",
+            ("numpy",),
+            product,
+            "the result in an array made ahead; floats by its OpenBLAS, squares in a loop in C; other types in loops of its own",
+            PREPACKED_NOTE,
+        ),
     ),
 }

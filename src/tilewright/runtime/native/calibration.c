@@ -68,6 +68,7 @@
 
 PEAK(float, float32)
 PEAK(double, float64)
+PEAK(unsigned, int32)
 #if defined(__AVX512FP16__) || defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
 PEAK(_Float16, float16)
 #endif

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.onnxruntime import attention, chains, conv, conv_chains, int8, mlp, model
+from tilewright_bench.peers.onnxruntime import attention, chains, conv, conv_chains, gemm, int8, mlp, model
 
 PEERS: dict[str, Peer[Any]] = {
     "chains": chains.PEER,
@@ -14,5 +14,6 @@ PEERS: dict[str, Peer[Any]] = {
     "model": model.PEER,
     "conv": conv.PEER,
     "conv-chains": conv_chains.PEER,
+    "gemm-types": gemm.PEER,
     **int8.PEERS,
 }

@@ -10,6 +10,7 @@ from tilewright_bench.peers.torch import attention, chains, conv, conv_chains, g
 PEERS: dict[str, Peer[Any]] = {
     "chains": chains.PEER,
     "gemm": gemm.PEER,
+    "gemm-types": gemm.PEER,
     "attention": attention.PEER,
     "mlp": mlp.PEER,
     "conv": conv.PEER,

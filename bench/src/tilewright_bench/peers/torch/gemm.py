@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tilewright_bench.cases.case import aligned
+from tilewright.errors import UnsupportedOperation
+from tilewright_bench.cases.case import TOLERANCE, aligned
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import Contender, Peer
@@ -18,13 +19,15 @@ def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
     import torch
 
     torch.set_num_threads(threads)
-    if case.shape.is_square:
+    if case.is_looped:
         yield from _squares(case)
         return
+    if case.result_dtype != case.dtype:
+        raise UnsupportedOperation(f"its products of {case.dtype} are summed in that type")
     a, b = (torch.from_numpy(operand) for operand in case.operands)
-    out = torch.from_numpy(aligned(case.result_shape))
-    yield _contender("torch", lambda: torch.mm(a, b, out=out))
-    if case.prepacked:
+    out = torch.from_numpy(case.empty_result())
+    yield _contender("torch", lambda: torch.mm(a, b, out=out), case.tolerance)
+    if case.prepacked and case.dtype == "float32":
         yield from _linear(a, b)
 
 
@@ -41,7 +44,7 @@ def _linear(a: Any, b: Any) -> Iterator[Contender]:
         yield _contender("torch mkl", lambda: torch.ops.mkl._mkl_linear(a, packed, weight, None, rows))
 
 
-def _contender(name: str, product: Callable[[], Any]) -> Contender:
+def _contender(name: str, product: Callable[[], Any], tolerance: float = TOLERANCE) -> Contender:
     import torch
 
     last: list[Any] = []
@@ -50,17 +53,17 @@ def _contender(name: str, product: Callable[[], Any]) -> Contender:
         with torch.inference_mode():
             last[:] = [product()]
 
-    return Contender(name, call, lambda: last[0].numpy())
+    return Contender(name, call, lambda: last[0].numpy(), tolerance=tolerance)
 
 
 def _squares(case: GemmCase) -> Iterator[Contender]:
     library = _library()
     a, b = case.operands
-    out = aligned(case.result_shape)
+    out, name = case.empty_result(), call_loops.GEMMS[case.dtype]
     runs = call_loops.executions(case.flops)
-    loop = call_loops.fortran_sgemm(library.sgemm_, a, b, out)
-    yield Contender("torch (sgemm)", lambda: loop(runs), lambda: out, runs)
-    if case.prepacked:
+    loop = call_loops.fortran_gemm(getattr(library, f"{name}_"), a, b, out)
+    yield Contender(f"torch ({name})", lambda: loop(runs), lambda: out, runs, tolerance=case.tolerance)
+    if case.prepacked and case.dtype == "float32":
         packed_out = aligned(case.result_shape)
         compute = call_loops.mkl_compute(library.cblas_sgemm_compute, a, _packed(library, case), packed_out)
         yield Contender("torch (sgemm_compute)", lambda: compute(runs), lambda: packed_out, runs)
@@ -90,6 +93,6 @@ PEER = Peer(
     "torch",
     ("torch",),
     prepare,
-    "as installed, inference mode, mm into a tensor made ahead; squares: sgemm_ of the MKL in libtorch_cpu.so in a loop in C",
-    prepacked_note="mm, and frozen linear layers of mkldnn and mkl, which make a new tensor; squares: cblas_sgemm_compute",
+    "as installed, inference mode, mm into a tensor made ahead; squares: [sd]gemm_ of the MKL in libtorch_cpu.so in a loop in C",
+    prepacked_note="mm, of float32 also linear layers of mkldnn and mkl, which make a new tensor; squares: cblas_sgemm_compute",
 )
