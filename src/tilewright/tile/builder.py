@@ -150,6 +150,10 @@ class Builder:
         """A step of a sum of narrower lanes."""
         return self.instruction(Operation.DOT, total.type, (left, right, total))
 
+    def pairs(self, unsigned: Value, signed: Value) -> Value:
+        """Products of bytes, neighbours added in 16 bits."""
+        return self.instruction(Operation.PAIRS, Type("int16", unsigned.type.lanes // 2), (unsigned, signed))
+
     def cast(self, value: Value, dtype: str) -> Value:
         """The nearest value of another element type; the value itself if it has that."""
         if value.type.dtype == dtype:

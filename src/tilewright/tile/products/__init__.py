@@ -1,1 +1,1 @@
-"""Tiles of products, as tile programs."""
+"""Tile programs of products of matrices: register tiles under the contract of micro kernels."""

@@ -1,0 +1,1 @@
+"""Assembly of tile programs: x86-64, for GNU `as`."""

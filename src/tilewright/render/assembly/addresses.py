@@ -1,0 +1,257 @@
+"""Addresses and integers of a tile program in assembly.
+
+A place of a buffer is base + stride * 0 to 3 + a number. The base is a pointer for every four multiples of a stride: it is set
+before the innermost loop on whose variable it depends, and moves when that loop goes on. What depends on no variable of a loop is
+computed before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tilewright.render.assembly.words import Line, Memory, Operand, OutOfRegisters, Word
+from tilewright.tile.index import Index, IndexLike, Term, named, normal, substituted, terms_of
+from tilewright.tile.program import Buffer, For, TileProgram
+from tilewright.tile.types import BITS
+
+ROWS_PER_POINTER = 4
+LARGEST = 2**31 - 1
+"""The largest number in an instruction."""
+Terms: TypeAlias = tuple[Term, ...]
+
+
+class Frame:
+    """What the statements of a block depend on: the program, a loop, or a condition.
+
+    `before` are lines that stand before the loop or the condition, `lines` those of the block.
+    """
+
+    __slots__ = ("before", "known", "lines", "loop", "pointers")
+
+    def __init__(self, loop: For | None = None) -> None:
+        self.before: list[Line] = []
+        self.lines: list[Line] = []
+        self.loop = loop
+        self.known: dict[object, Word] = {}
+        """Words by what they are: strides, pointers, integers."""
+        self.pointers: list[tuple[Word, IndexLike]] = []
+        """Pointers that move with the loop, and the bytes of a step of 1."""
+
+
+class Addresses:
+    """The frames of the statement that is being written, the innermost last."""
+
+    def __init__(self, program: TileProgram) -> None:
+        self.buffers = program.buffers()
+        self.frames = [Frame()]
+        self.home: dict[str, int] = {}
+        """The frame in which an integer is defined, by name."""
+        self.integers: dict[str, Word] = {}
+        self.arguments: list[Word] = []
+
+    @property
+    def lines(self) -> list[Line]:
+        """Those of the innermost block."""
+        return self.frames[-1].lines
+
+    def argument(self, name: str, word: Word) -> None:
+        """An integer or a pointer that the function is given."""
+        self.integers[name], self.home[name] = word, 0
+        self.arguments.append(word)
+
+    def define(self, name: str, word: Word) -> None:
+        """An integer of the block gets a name."""
+        self.integers[name], self.home[name] = word, len(self.frames) - 1
+
+    def enter(self, loop: For | None = None) -> None:
+        """A loop begins, or the block of a condition."""
+        self.frames.append(Frame(loop))
+        if loop is not None:
+            self.home[loop.name] = len(self.frames) - 1
+
+    def leave(self, lines: Sequence[Line]) -> None:
+        """The innermost block ends: with what surrounds it, it becomes these lines of the block around."""
+        frame = self.frames.pop()
+        self.frames[-1].lines += [*frame.before, *lines]
+
+    # Integers.
+
+    def level(self, index: IndexLike) -> int:
+        """The innermost frame that a polynomial depends on."""
+        return max((self.home[name] for name in index.names()), default=0) if isinstance(index, Index) else 0
+
+    def lines_of(self, level: int) -> list[Line]:
+        """Where words stand that depend on a frame and not on those inside it."""
+        return self.frames[level + 1].before if level + 1 < len(self.frames) else self.frames[level].lines
+
+    def value(self, index: IndexLike) -> Operand:
+        """A number, or a word with the value of a polynomial; nobody may change it."""
+        if isinstance(index, int):
+            if abs(index) > LARGEST:
+                raise OutOfRegisters("a number of a tile program does not fit into an instruction")
+            return index
+        level = self.level(index)
+        key = ("value", index)
+        if key not in self.frames[level].known:
+            self.frames[level].known[key] = self._computed(index, level)
+        return self.frames[level].known[key]
+
+    def word(self, index: IndexLike) -> Word:
+        """The same in a word of its own."""
+        lines, word = self.lines, Word()
+        lines.append(Line("mov", word, self.value(index)))
+        return word
+
+    def _computed(self, index: Index, level: int) -> Word:
+        """Terms are added up; one name alone is what it names."""
+        single = self._single(index)
+        if single is not None and single[1] == 1:
+            return self._named(single[0])
+        lines, total = self.lines_of(level), None
+        for names, factor in index.terms:
+            term = self._term(names, factor, lines)
+            if total is None:
+                total = Word()
+                lines.append(Line("mov", total, term))
+            else:
+                lines.append(Line("add", total, term))
+        assert total is not None
+        return total
+
+    def _term(self, names: tuple[str, ...], factor: int, lines: list[Line]) -> Operand:
+        if not names:
+            return factor
+        word = Word()
+        lines.append(Line("mov", word, self._named(names[0])))
+        for name in names[1:]:
+            lines.append(Line("imul", word, self._named(name)))
+        if factor != 1:
+            is_power = factor > 0 and not factor & (factor - 1)
+            lines.append(Line("shl", word, factor.bit_length() - 1) if is_power else Line("imul", word, factor))
+        return word
+
+    def _named(self, name: str) -> Word:
+        """The word of an integer; the variable of a loop gets one if it is needed as a number."""
+        if name not in self.integers:
+            frame = self.frames[self.home[name]]
+            assert frame.loop is not None
+            word = self.integers[name] = Word()
+            frame.before.append(Line("mov", word, self.value(frame.loop.start)))
+            frame.pointers.append((word, 1))
+        return self.integers[name]
+
+    @staticmethod
+    def _single(index: Index) -> tuple[str, int] | None:
+        """The name and the factor of a polynomial of one name."""
+        (names, factor), *more = index.terms
+        return None if more or len(names) != 1 else (names[0], factor)
+
+    # Places.
+
+    def memory(self, name: str, index: IndexLike) -> Memory:
+        """The address of an element of a buffer."""
+        buffer = self.buffers[name]
+        size = BITS[buffer.dtype] // 8
+        terms = dict(terms_of(index))
+        displacement = terms.pop((), 0) * size
+        if abs(displacement) > LARGEST:
+            raise OutOfRegisters("a number of a tile program does not fit into an instruction")
+        stride = self._stride(terms)
+        rest = 0
+        if stride is not None:
+            rest = terms[stride,] % ROWS_PER_POINTER
+            terms[stride,] -= rest
+        base = self._pointer(buffer, normal(terms), stride)
+        if not rest or stride is None:
+            return Memory(base, None, 1, displacement)
+        of_stride = self.value(named(stride) * (size * (3 if rest == 3 else 1)))
+        assert isinstance(of_stride, Word)
+        return Memory(base, of_stride, 2 if rest == 2 else 1, displacement)
+
+    def _stride(self, terms: dict[tuple[str, ...], int]) -> str | None:
+        """The name of a stride that no loop moves along, of which an index has a positive multiple."""
+        for names, factor in terms.items():
+            if len(names) == 1 and factor > 0 and self.frames[self.home[names[0]]].loop is None:
+                return names[0]
+        return None
+
+    def _pointer(self, buffer: Buffer, index: IndexLike, stride: str | None) -> Word:
+        """A word that points to an element, whatever loops run."""
+        level = self.level(index)
+        key = ("pointer", buffer.name, index)
+        if key not in self.frames[level].known:
+            loop = self.frames[level].loop
+            is_moving = loop is not None and isinstance(index, Index) and loop.name in index.names()
+            make = self._moving if is_moving else self._resting
+            self.frames[level].known[key] = make(buffer, index, stride, level)
+        return self.frames[level].known[key]
+
+    def _resting(self, buffer: Buffer, index: IndexLike, stride: str | None, level: int) -> Word:
+        """A pointer that no loop of its level moves."""
+        lines, size = self.lines_of(level), BITS[buffer.dtype] // 8
+        if index == 0:
+            word = Word()
+            lines.append(Line("mov", word, self.integers[buffer.name]))
+            return word
+        below = self._four_less(index, stride)
+        word = Word()
+        if below is not None and stride is not None:
+            base, step = self._pointer(buffer, below, stride), self.value(named(stride) * size)
+            assert isinstance(step, Word)
+            lines.append(Line("lea", word, memory=Memory(base, step, ROWS_PER_POINTER)))
+            return word
+        lines.append(Line("mov", word, self.integers[buffer.name]))
+        lines.append(Line("add", word, self.value(index * size)))
+        return word
+
+    def _moving(self, buffer: Buffer, index: IndexLike, stride: str | None, level: int) -> Word:
+        """A pointer that a loop moves: set before the loop."""
+        frame, size = self.frames[level], BITS[buffer.dtype] // 8
+        loop = frame.loop
+        assert loop is not None
+        assert isinstance(index, Index)
+        step = _coefficient(index, loop.name)
+        if self.level(step) >= level:
+            raise OutOfRegisters("a tile program moves along a buffer by what changes in the loop")
+        word = Word()
+        below = self._four_less(index, stride)
+        if below is not None and stride is not None and self.home[stride] < level:
+            base, apart = self._pointer(buffer, below, stride), self.value(named(stride) * size)
+            assert isinstance(apart, Word)
+            frame.before.append(Line("lea", word, memory=Memory(base, apart, ROWS_PER_POINTER)))
+        else:
+            with_start = substituted(index, {loop.name: loop.start})
+            start = self._before(level, buffer, with_start, stride)
+            frame.before.append(Line("mov", word, start))
+        frame.pointers.append((word, step * size))
+        return word
+
+    def _before(self, level: int, buffer: Buffer, index: IndexLike, stride: str | None) -> Word:
+        """A pointer of the block around a loop."""
+        if self.level(index) >= level:
+            raise OutOfRegisters("a tile program moves along a buffer from where the loop says")
+        return self._pointer(buffer, index, stride)
+
+    @staticmethod
+    def _four_less(index: IndexLike, stride: str | None) -> IndexLike | None:
+        """The index of the pointer from which a multiple of a stride leads to another; None for the first one."""
+        if stride is None:
+            return None
+        factor = dict(terms_of(index)).get((stride,), 0)
+        return index - named(stride) * ROWS_PER_POINTER if factor >= ROWS_PER_POINTER else None
+
+
+def _coefficient(index: Index, name: str) -> IndexLike:
+    """What a polynomial grows by when a name does by 1."""
+    terms = {}
+    for names, factor in index.terms:
+        if name in names:
+            rest = list(names)
+            rest.remove(name)
+            if name in rest:
+                raise OutOfRegisters("a tile program moves along a buffer by squares")
+            terms[tuple(rest)] = factor
+    return normal(terms)
+
+

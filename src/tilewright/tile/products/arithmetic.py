@@ -1,0 +1,107 @@
+"""What a step of a product is, by the types of its operands: how lanes are read, and what adds products to sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tilewright.records import record
+from tilewright.tile.builder import Builder
+from tilewright.tile.program import Value
+from tilewright.tile.types import BITS, Type, vector
+
+WORD_BITS = 32
+Parts: TypeAlias = Callable[[Builder, Value], tuple[Value, ...]]
+"""Of a vector of words, that hold groups of steps: what is multiplied."""
+Add: TypeAlias = Callable[[Builder, Value, Value, Value], Value]
+"""A sum plus the products of a part of A (operand 0) and one of B: (builder, left, right, sum)."""
+
+
+@record(eq=False)
+class Arithmetic:
+    """Elements of A, B and C, and what multiplies them.
+
+    Where elements are shorter than lanes of sums (`group` > 1), a lane is a word of neighbouring steps; words have `parts` that
+    are multiplied one after the other.
+    """
+
+    left: str
+    right: str
+    total: str
+    add: Add
+    left_parts: Parts = lambda _, words: (words,)
+    right_parts: Parts = lambda _, words: (words,)
+
+    @property
+    def group(self) -> int:
+        """Steps in a lane."""
+        return max(1, WORD_BITS // BITS[self.left]) if self.left != self.total else 1
+
+    def lane(self, lanes: int) -> Type:
+        """The type in which operands are read: that of sums, or words."""
+        return vector(self.total if self.group == 1 else "int32", lanes)
+
+
+def of_elements(dtype: str) -> Arithmetic:
+    """Products and sums of one type: floats are fused where the dialect does so, integers wrap."""
+    return Arithmetic(dtype, dtype, dtype, Builder.multiply_add)
+
+
+def _as(dtype: str) -> Parts:
+    """Words as shorter lanes."""
+
+    def parts(builder: Builder, words: Value) -> tuple[Value, ...]:
+        return (builder.bitcast(words, vector(dtype, words.type.size_bits // BITS[dtype])),)
+
+    return parts
+
+
+def of_dots(left: str, right: str, total: str = "int32") -> Arithmetic:
+    """One instruction multiplies all steps of a lane, and adds the products to the sum."""
+    return Arithmetic(left, right, total, Builder.dot, _as(left), _as(right))
+
+
+def _pairs(builder: Builder, left: Value, right: Value, total: Value) -> Value:
+    """Unsigned times signed bytes, neighbours added in 16 bits, and those in 32."""
+    unsigned, signed = (right, left) if left.type.is_signed else (left, right)
+    sums = builder.pairs(unsigned, signed)
+    return builder.dot(sums, builder.constant(1, sums.type), total)
+
+
+def of_pairs(left: str, right: str) -> Arithmetic:
+    """Bytes of which neighbouring products fit in 16 bits together."""
+    return Arithmetic(left, right, "int32", _pairs, _as(left), _as(right))
+
+
+def _apart(dtype: str) -> Parts:
+    """Even bytes of words, then odd ones, as lanes of 16 bits."""
+
+    def parts(builder: Builder, words: Value) -> tuple[Value, ...]:
+        lanes = words.type.size_bits // 16
+        if dtype == "uint8":
+            bits = builder.bitcast(words, vector("uint16", lanes))
+            even, odd = bits & 0xFF, bits >> 8
+        else:
+            bits = builder.bitcast(words, vector("int16", lanes))
+            even, odd = (bits << 8) >> 8, bits >> 8
+        return builder.bitcast(even, vector("int16", lanes)), builder.bitcast(odd, vector("int16", lanes))
+
+    return parts
+
+
+def of_bytes_apart(left: str, right: str) -> Arithmetic:
+    """Bytes of any values, as lanes of 16 bits: exact for all."""
+    return Arithmetic(left, right, "int32", Builder.dot, _apart(left), _apart(right))
+
+
+def _widened(builder: Builder, words: Value) -> tuple[Value, ...]:
+    """Lower halves of words, then upper ones, as float32 whose upper halves they are."""
+    bits = builder.bitcast(words, words.type.unsigned)
+    floats = words.type.of("float32")
+    return builder.bitcast(bits << 16, floats), builder.bitcast(bits & 0xFFFF0000, floats)
+
+
+F32, F64, S32, U32, S64, U64 = map(of_elements, ("float32", "float64", "int32", "uint32", "int64", "uint64"))
+S16 = of_dots("int16", "int16")
+BF16 = Arithmetic("bfloat16", "bfloat16", "float32", Builder.multiply_add, _widened, _widened)
+BF16_DOTS = of_dots("bfloat16", "bfloat16", "float32")
