@@ -289,8 +289,13 @@ class Interpreted:
     def _load(self, load: Instruction) -> Step:
         place, slot = load.detail, self._slot(load)
         assert isinstance(place, Place)
+        elements = self._elements_of_lane(load, place)
         if not load.operands and place.stride == 1 and load.type.rows == 1:
-            return self._load_of_consecutive(load, place, load.type.lanes, lambda found: found)
+            kind = storage(load.type.dtype)
+            made = (lambda found: found) if elements == 1 else (lambda found: found.view(kind))
+            return self._load_of_consecutive(load, place, load.type.lanes * elements, made)
+        if elements > 1:
+            return self._load_some_wide_lanes(load, place, elements)
         places, name, empty = self._places(place, load.type, load), place.buffer, constant(0, load.type)
         mask = self._slot(load.operands[0]) if load.operands else None
 
@@ -307,6 +312,24 @@ class Interpreted:
 
         return step
 
+    def _load_some_wide_lanes(self, load: Instruction, place: Place, elements: int) -> Step:
+        slot, mask, name, start = self._slot(load), self._slot(load.operands[0]), place.buffer, index_function(place.index)
+        offsets, kind = np.arange(load.type.lanes * elements), storage(load.type.dtype)
+
+        def step(frame: _Frame) -> None:
+            array = frame.buffers[name]
+            chosen = frame.values[mask].repeat(elements)
+            of = start(frame.integers) + offsets
+            self._check(load, array, of[chosen])
+            found = np.zeros(of.size, array.dtype)
+            found[chosen] = array[of[chosen]]
+            frame.values[slot] = found.view(kind)
+
+        return step
+
+    def _elements_of_lane(self, made: Instruction, place: Place) -> int:
+        return storage(made.type.dtype).itemsize // storage(self.program.buffers()[place.buffer].dtype).itemsize
+
     def _load_of_consecutive(self, load: Instruction, place: Place, count: int, made: Callable[[Array], Array]) -> Step:
         name, start, slot = place.buffer, index_function(place.index), self._slot(load)
 
@@ -321,7 +344,7 @@ class Interpreted:
     def _broadcast(self, broadcast: Instruction) -> Step:
         place, lanes, kind = broadcast.detail, broadcast.type.lanes, storage(broadcast.type.dtype)
         assert isinstance(place, Place)
-        count = kind.itemsize // storage(self.program.buffers()[place.buffer].dtype).itemsize
+        count = self._elements_of_lane(broadcast, place)
         return self._load_of_consecutive(broadcast, place, count, lambda found: found.view(kind).repeat(lanes))
 
     def _gather(self, gather: Instruction) -> Step:

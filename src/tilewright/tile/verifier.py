@@ -249,6 +249,13 @@ class _Verifier:
     def _read(self, made: Instruction, place: Place) -> None:
         buffer = self._buffer(place)
         self._place(place)
+        wide = made.type.bits // BITS[buffer.dtype]
+        if made.operation is Operation.LOAD and wide > 1:
+            _need(place.stride == 1 and made.type.rows == 1, "lanes of several elements lie side by side")
+            of_elements = Type(buffer.dtype, made.type.lanes * wide)
+            if not made.operands:
+                self._bounds(place, buffer, of_elements)
+            return
         if made.operation is Operation.BROADCAST:
             _need(made.type.bits % BITS[buffer.dtype] == 0, f"{buffer.name} is of {buffer.dtype}")
             _need(made.type.bits != BITS[buffer.dtype] or made.type.dtype == buffer.dtype, f"{buffer.name} is of {buffer.dtype}")

@@ -253,5 +253,3 @@ def _coefficient(index: Index, name: str) -> IndexLike:
                 raise OutOfRegisters("a tile program moves along a buffer by squares")
             terms[tuple(rest)] = factor
     return normal(terms)
-
-

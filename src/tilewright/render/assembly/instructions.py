@@ -45,3 +45,5 @@ SHIFTS = {
 LOGIC = {O.AND: "vpand", O.OR: "vpor", O.XOR: "vpxor"}
 BROADCASTS = {"float32": "vbroadcastss", "float64": "vbroadcastsd", "int32": "vpbroadcastd", "int64": "vpbroadcastq"}
 COMMUTATIVE = frozenset((O.ADD, O.MULTIPLY))
+LAST_OPERAND = frozenset((O.SUBTRACT, O.DIVIDE, O.SMALLER, O.LARGER, O.AND, O.OR))
+"""Whose last operand may lie in memory."""

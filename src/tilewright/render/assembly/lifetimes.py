@@ -1,5 +1,4 @@
-"""How long values of a tile program are needed, how often they are used, and which loads are operands of the instruction that uses
-them."""
+"""How long values of a tile program are needed, how often they are used, and which loads are operands of what uses them."""
 
 from __future__ import annotations
 
@@ -16,9 +15,7 @@ from tilewright.tile.program import (
     Store,
     TileProgram,
     Value,
-    Variable,
 )
-
 
 SHIFTS = frozenset((Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT))
 
@@ -99,7 +96,7 @@ class Lifetimes:
         self._block(loop.body)
         self._count += 1
         self.ends[id(loop)] = self._count
-        start, used = self._loops.pop()
+        _, used = self._loops.pop()
         for value in used:
             self.last[value] = self._count
             if self._loops and self._born[value] < self._loops[-1][0]:
@@ -125,5 +122,3 @@ class Lifetimes:
             known = self.constants.setdefault(id(self._outermost), [])
             if constant not in known:
                 known.append(constant)
-
-

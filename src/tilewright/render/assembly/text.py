@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from tilewright.render.assembly.words import CALLEE_SAVED, ENTER, FRAME, LEAVE, LOAD, PUSHED, SCRATCH, Line, Memory, Operand, OutOfRegisters, Word
+from tilewright.render.assembly.words import (
+    CALLEE_SAVED,
+    ENTER,
+    FRAME,
+    LEAVE,
+    LOAD,
+    PUSHED,
+    SCRATCH,
+    Line,
+    Memory,
+    Operand,
+    OutOfRegisters,
+    Word,
+)
 
 HALVES = {
     "rax": "eax",
@@ -156,7 +169,11 @@ def _multiply(line: Line, is_inner: bool) -> Iterator[str]:
     target = line.to.register or SCRATCH
     if not line.to.register:
         yield f"\tmov {SCRATCH}, {line.to.text}"
-    yield f"\timul {target}, {_value(line.source)}" if isinstance(line.source, Word) else f"\timul {target}, {target}, {line.source}"
+    yield (
+        f"\timul {target}, {_value(line.source)}"
+        if isinstance(line.source, Word)
+        else f"\timul {target}, {target}, {line.source}"
+    )
     if not line.to.register:
         yield f"\tmov {line.to.text}, {SCRATCH}"
 

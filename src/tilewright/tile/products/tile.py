@@ -7,7 +7,6 @@ a group of them, see `arithmetic.py`). Every sum is added up in increasing steps
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import product as pairs_of
 from typing import TypeAlias
 
@@ -22,8 +21,8 @@ from tilewright.tile.types import BITS, vector
 LINE_BYTES = 64
 LEFT, RIGHT, TARGET = "left", "right", "target"
 LEFT_LONG, LEFT_AHEAD = 512, 64
-"""Rows of at least so many steps are prefetched so many elements ahead, shorter ones in the next tile: 32 to 128 floats gained the
-same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
+"""Rows of at least so many steps are prefetched so many elements ahead, others in the next tile: 32 to 128 floats gained the same
+(28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
 FULL_VECTORS, RIGHT_BYTES_AHEAD, NARROW_BYTES_AHEAD = 4, 8192, 12288
 """How far ahead B is prefetched in panels, of so many vectors and of fewer. Shares of a plain read of constants in memory
 (Zen 5): 4 rows of 4 vectors 0.89 to 0.97 8 KiB ahead, 0.84 to 0.91 10 and 12 KiB ahead; 8 rows of 3 vectors 0.79 to 0.82
@@ -46,7 +45,7 @@ Ending: TypeAlias = Callable[[Builder], Finish]
 
 @record
 class Shape:
-    """Rows, vectors of columns, and lanes of a vector; whether only some lanes of the last vector count (`last` says how many)."""
+    """Rows, vectors of columns, and lanes of a vector; whether only some lanes of the last vector count: the first `last`."""
 
     rows: int
     vectors: int
@@ -197,7 +196,7 @@ class _Tile:
                 self.step(left + p * self.a_column, right + p * self.b_row, ahead)
 
     def steps_that_prefetch_left(self) -> None:
-        """In groups of the steps that use up one line of a row of A: the next tile of rows is asked for, or in long rows, and where
+        """In groups of the steps that use up a line of a row of A: the next tile of rows is asked for, or, of long rows and where
         C is not prefetched, what lies further on."""
         k, size = self.depths[0], LINE_BYTES * 8 // BITS[self.arithmetic.left]
         following: IndexLike = self.a_row * self.shape.rows
@@ -231,12 +230,13 @@ class _Tile:
         builder, width = self.builder, self.shape.vectors * self.shape.lanes
         is_in_place = builder.define(IntegerOperation.LESS, FEW_PANELS * width, self.b_row)
         if self.options.is_wide:
-            return builder.define(IntegerOperation.CHOOSE, is_in_place, width, self.b_row * (WIDE_VECTORS_AHEAD // self.shape.vectors))
+            rows = self.b_row * (WIDE_VECTORS_AHEAD // self.shape.vectors)
+            return builder.define(IntegerOperation.CHOOSE, is_in_place, width, rows)
         is_full = self.shape.vectors >= FULL_VECTORS
         of_panel = (RIGHT_BYTES_AHEAD if is_full else NARROW_BYTES_AHEAD) * 8 // (width * BITS[self.arithmetic.right])
         is_apart = builder.define(IntegerOperation.LESS, width, self.b_row)
-        rows = builder.define(IntegerOperation.CHOOSE, is_apart, self.b_row * RIGHT_ROWS_AHEAD, self.b_row * of_panel)
-        return builder.define(IntegerOperation.CHOOSE, is_in_place, RIGHT_PANELS_AHEAD * width, rows)
+        later = builder.define(IntegerOperation.CHOOSE, is_apart, self.b_row * RIGHT_ROWS_AHEAD, self.b_row * of_panel)
+        return builder.define(IntegerOperation.CHOOSE, is_in_place, RIGHT_PANELS_AHEAD * width, later)
 
     # Steps.
 
@@ -272,32 +272,27 @@ class _Tile:
         """Whole groups, in one load where a row of A is contiguous, then the steps that are left."""
         builder, group = self.builder, self.arithmetic.group
         k, whole = self.depths[0], builder.define(IntegerOperation.FLOOR_DIVIDE, self.depths[0], self.arithmetic.group)
-        with builder.when(builder.define(IntegerOperation.EQUAL, self.a_column, 1)):
-            with builder.loop("p", 0, whole) as p:
-                self.step(p * group, p * self.b_row)
-        with builder.otherwise():
-            with builder.loop("p", 0, whole) as p:
-                first = p * group * self.a_column
-                self.add_products(p * self.b_row, lambda row: self.gathered(first + row * self.a_row, range(group)))
+        with builder.when(builder.define(IntegerOperation.EQUAL, self.a_column, 1)), builder.loop("p", 0, whole) as p:
+            self.step(p * group, p * self.b_row)
+        with builder.otherwise(), builder.loop("p", 0, whole) as p:
+            self.gathered_step(p, range(group))
         for number in range(group - 1):
-            with self.when_less(whole * group + number, k):
-                first = whole * group * self.a_column
-                self.add_products(whole * self.b_row, lambda row: self.gathered(first + row * self.a_row, [number]))
+            with builder.when(builder.define(IntegerOperation.LESS, whole * group + number, k)):
+                self.gathered_step(whole, range(number, number + 1))
 
-    @contextmanager
-    def when_less(self, left: IndexLike, right: IndexLike) -> Iterator[None]:
-        """What runs if an integer is below another."""
-        with self.builder.when(self.builder.define(IntegerOperation.LESS, left, right)):
-            yield
+    def gathered_step(self, group: IndexLike, steps: range) -> None:
+        """Some steps of a group, whose elements of A lie apart."""
+        first = group * self.arithmetic.group * self.a_column
+        self.add_products(group * self.b_row, lambda row: self.gathered(first + row * self.a_row, steps))
 
-    def gathered(self, first: IndexLike, steps: range | list[int]) -> Value:
-        """Some steps of a row from a place on, each where a group has it, zeros elsewhere, in all lanes."""
+    def gathered(self, first: IndexLike, steps: range) -> Value:
+        """Steps of a row from a place on, each where a group has it, zeros elsewhere, in all lanes."""
         builder, dtype = self.builder, self.arithmetic.left
-        unsigned = f"uint{BITS[dtype]}"
         word: Value | None = None
         for number in steps:
             element = builder.load(self.a, first + number * self.a_column, vector(dtype))
-            shifted = builder.cast(builder.bitcast(element, vector(unsigned)), "int32") << (number * BITS[dtype])
+            bits = builder.cast(builder.bitcast(element, vector(f"uint{BITS[dtype]}")), "int32")
+            shifted = bits << (number * BITS[dtype]) if number else bits
             word = shifted if word is None else word | shifted
         assert word is not None
         return builder.splat(word, self.lane.lanes)
