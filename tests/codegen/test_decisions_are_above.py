@@ -35,6 +35,15 @@ LEFT = {
     "WIDTH",
     "WARPS",
     "STAGES",
+    # registers, addressing modes and encodings of x86, and which integers of a function get its registers
+    "DIVISION_BYTES",
+    "LARGEST",
+    "LOOP_WEIGHT",
+    "MASK_REGISTERS",
+    "MOST_INHERITED",
+    "RED_ZONE_BYTES",
+    "ROWS_PER_POINTER",
+    "ZERO_IDIOMS",
 }
 """Described in docs/architecture.md."""
 
