@@ -49,8 +49,8 @@ class Operation(StrEnum):
     two, by halves, the lower half before the upper one, with the operation `detail`, as a scalar. `ANY`: 1 where any lane
     of a mask is set, as an int32 scalar.
 
-    `LOAD` reads `detail`, a `Place`; with a mask operand, lanes that are not set read nothing and are 0. Lanes wider than
-    elements, of a stride of 1, hold as many consecutive ones as fit. `BROADCAST` reads
+    `LOAD` reads `detail`, a `Place`; with a mask operand, lanes that are not set read nothing and are 0. Integers wider
+    than elements, of a stride of 1, hold as many consecutive ones as fit. `BROADCAST` reads
     as many consecutive elements as a lane holds, in every lane: one float32, or four uint8 as an int32. `GATHER` reads, for
     every lane, the element at the place plus operand 0 (integers); a mask may follow. `CALL` is a program with a result, of
     the operands.

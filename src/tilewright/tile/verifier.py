@@ -251,6 +251,7 @@ class _Verifier:
         self._place(place)
         wide = made.type.bits // BITS[buffer.dtype]
         if made.operation is Operation.LOAD and wide > 1:
+            _need(not made.type.is_float, f"{buffer.name} is of {buffer.dtype}")
             _need(place.stride == 1 and made.type.rows == 1, "lanes of several elements lie side by side")
             of_elements = Type(buffer.dtype, made.type.lanes * wide)
             if not made.operands:
