@@ -1,0 +1,66 @@
+"""Exponential functions: x = n ln 2 + r, |r| <= ln(2) / 2, and e**x = 2**n e**r.
+
+ln 2 is in two parts, the first of few bits, so that n times it is exact (Cody and Waite, "Software Manual for the Elementary
+Functions", 1980, chapter 6). Arguments beyond the range of results are moved to its ends, where n is small.
+"""
+
+from __future__ import annotations
+
+from tilewright.tile.builder import Builder
+from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.steps import at_least, at_most, nearest, polynomial, scaled, with_sign
+from tilewright.tile.program import Value
+
+LIMITS = {"float32": (-104.0, 89.0), "float64": (-746.0, 710.0)}
+"""Below e**x is 0, above infinite."""
+LIMITS_2 = {"float32": (-151.0, 128.5), "float64": (-1076.0, 1024.5)}
+"""The same of 2**x."""
+
+
+def reduced(b: Builder, x: Value) -> tuple[Value, Value]:
+    """n and r."""
+    n, _ = nearest(b, x, c.LOG2_E[x.type.dtype][0])
+    high, low = c.LN2[x.type.dtype]
+    return n, b.multiply_add(n, -low, b.multiply_add(n, -high, x))
+
+
+def exp_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    """e**r and n, of an x within the limits."""
+    n, r = reduced(b, x)
+    one = b.constant(1.0, x.type)
+    return b.multiply_add(polynomial(b, r, c.EXP), r, one), n
+
+
+def expm1_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    """e**r - 1 and n, of an x within the limits."""
+    n, r = reduced(b, x)
+    return b.multiply_add(polynomial(b, r, c.EXPM1), r * r, r), n
+
+
+def exp(b: Builder, x: Value) -> Value:
+    """e**x."""
+    low, high = LIMITS[x.type.dtype]
+    value, n = exp_in_parts(b, at_most(b, high, at_least(b, low, x)))
+    return scaled(b, value, n)
+
+
+def exp2_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    """2**r and n, of an x within the limits, with r = x - n."""
+    n, _ = nearest(b, x, 1.0)
+    r = x - n
+    return b.multiply_add(polynomial(b, r, c.EXP2), r, b.constant(1.0, x.type)), n
+
+
+def exp2(b: Builder, x: Value) -> Value:
+    """2**x."""
+    low, high = LIMITS_2[x.type.dtype]
+    value, n = exp2_in_parts(b, at_most(b, high, at_least(b, low, x)))
+    return scaled(b, value, n)
+
+
+def expm1(b: Builder, x: Value) -> Value:
+    """e**x - 1: 2**n (e**r - 1) + (2**n - 1), by halves, since 2**n may be too large."""
+    limited = at_most(b, LIMITS[x.type.dtype][1], at_least(b, -40.0, x))
+    part, n = expm1_in_parts(b, limited)
+    half = scaled(b, b.constant(0.5, x.type), n)
+    return with_sign(b, b.fma(half, part, half - 0.5) * 2.0, x)

@@ -1,0 +1,76 @@
+"""Hyperbolic functions and their inverses, by exponentials and logarithms that lose nothing next to 0."""
+
+from __future__ import annotations
+
+import math
+
+from tilewright.tile.builder import Builder
+from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.exponentials import exp_in_parts, expm1_in_parts
+from tilewright.tile.functions.logarithms import log1p_of
+from tilewright.tile.functions.steps import at_most, flipped, polynomial, scaled, sign_of, size_of, square_root, with_sign
+from tilewright.tile.program import Value
+
+TANH_LIMIT = {"float32": 10.0, "float64": 22.0}
+"""From here on tanh is 1."""
+TANH_NEAR = 0.55
+"""Up to here by a quotient of polynomials: tanh is about 1/2."""
+SINH_LIMIT = {"float32": 89.6, "float64": 710.6}
+"""From here on sinh and cosh are infinite, and a quarter of the exponential is not."""
+LARGE = 2.0**60
+"""Where sqrt(x**2 + 1) is x."""
+
+
+def tanh(b: Builder, x: Value) -> Value:
+    """1 - 2 / (e**(2 |x|) + 1); next to 0 a quotient of polynomials. One division does for both."""
+    size = size_of(b, x)
+    limited = at_most(b, TANH_LIMIT[x.type.dtype], size)
+    part, n = exp_in_parts(b, limited + limited)
+    square = size * size
+    is_near = size < TANH_NEAR
+    cube = square * size
+    numerator = b.select(is_near, polynomial(b, square, c.TANH) * cube, -2.0)
+    denominator = b.select(is_near, polynomial(b, square, c.TANH_BELOW), scaled(b, part, n) + 1.0)
+    return with_sign(b, numerator / denominator + b.select(is_near, size, 1.0), x)
+
+
+def sinh(b: Builder, x: Value) -> Value:
+    """(e + e / (e + 1)) / 2 with e = expm1(|x|), by quarters, since e may be too large."""
+    part, n = expm1_in_parts(b, at_most(b, SINH_LIMIT[x.type.dtype], size_of(b, x)))
+    power = scaled(b, b.constant(0.25, x.type), n)
+    quarter = b.multiply_add(power, part, power - 0.25)
+    return with_sign(b, (quarter + quarter / b.multiply_add(quarter, 4.0, b.constant(1.0, x.type))) * 2.0, x)
+
+
+def cosh(b: Builder, x: Value) -> Value:
+    """(e + 1 / e) / 2 with e = exp(|x|), by quarters."""
+    part, n = exp_in_parts(b, at_most(b, SINH_LIMIT[x.type.dtype], size_of(b, x)))
+    quarter = scaled(b, part * 0.25, n)
+    return (quarter + 0.0625 / quarter) * 2.0
+
+
+def asinh(b: Builder, x: Value) -> Value:
+    """log1p(a + a**2 / (1 + sqrt(a**2 + 1))), a = |x|; of large ones log(2 a)."""
+    a = size_of(b, x)
+    square = a * a
+    rest = a + square / (square_root(b, square + 1.0) + 1.0)
+    return with_sign(b, _log1p_or_log_of_twice(b, a, rest), x)
+
+
+def acosh(b: Builder, x: Value) -> Value:
+    """log1p(t + sqrt(t (t + 2))), t = x - 1; of large ones log(2 x)."""
+    t = x - 1.0
+    value = _log1p_or_log_of_twice(b, x, t + square_root(b, t * (t + 2.0)))
+    return b.select(x < 1.0, math.nan, value)
+
+
+def atanh(b: Builder, x: Value) -> Value:
+    """log1p(2 a / (1 - a)) / 2, a = |x|."""
+    a = size_of(b, x)
+    return flipped(b, log1p_of(b, (a + a) / (1.0 - a)) * 0.5, sign_of(b, x))
+
+
+def _log1p_or_log_of_twice(b: Builder, a: Value, rest: Value) -> Value:
+    is_large = a > LARGE
+    doubled = b.select(is_large, b.constant(1.0, a.type), 0.0)
+    return log1p_of(b, b.select(is_large, a, rest), doubled)

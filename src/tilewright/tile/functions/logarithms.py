@@ -1,0 +1,91 @@
+"""Logarithms: x = 2**k m with m from sqrt(1/2) to sqrt(2), f = m - 1, and log x = k log 2 + log(1 + f).
+
+log(1 + f) is f + f**2 P(f), or f - (f**2 / 2 - s (f**2 / 2 + R(s**2))) with s = f / (2 + f): one division instead of a long
+polynomial. Of 0 and infinity EXPONENT is what the logarithm is, and f is finite.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tilewright.tile.builder import Builder
+from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.steps import polynomial, scaled, two_sum, with_sign
+from tilewright.tile.operations import Operation
+from tilewright.tile.program import Value
+
+SQRT_2 = math.sqrt(2.0)
+
+
+def mantissa_and_exponent(b: Builder, x: Value) -> tuple[Value, Value]:
+    """m and k, of a number that is positive."""
+    mantissa = b.instruction(Operation.MANTISSA, x.type, (x,))
+    exponent = b.instruction(Operation.EXPONENT, x.type, (x,))
+    is_upper = mantissa > SQRT_2
+    return b.select(is_upper, mantissa * 0.5, mantissa), b.select(is_upper, exponent + 1.0, exponent)
+
+
+def beyond_f(b: Builder, f: Value, total: Value | None = None) -> Value:
+    """log(1 + f) - f, plus a small total."""
+    square = f * f
+    if f.type.dtype == "float32":
+        factor = polynomial(b, f, c.LOG)
+        return factor * square if total is None else b.multiply_add(factor, square, total)
+    half = square * 0.5
+    s = f / (f + 2.0)
+    z = s * s
+    inside = b.multiply_add(polynomial(b, z, c.ATANH), z, half)
+    return (s * inside if total is None else b.multiply_add(s, inside, total)) - half
+
+
+def log(b: Builder, x: Value) -> Value:
+    """To the base e."""
+    m, k = mantissa_and_exponent(b, x)
+    return _where_positive(b, x, _natural(b, m - 1.0, k))
+
+
+def log2(b: Builder, x: Value) -> Value:
+    """To the base 2."""
+    return _scaled_log(b, x, c.LOG2_E[x.type.dtype], (1.0, 0.0))
+
+
+def log10(b: Builder, x: Value) -> Value:
+    """To the base 10."""
+    return _scaled_log(b, x, c.LOG10_E[x.type.dtype], c.LOG10_2[x.type.dtype])
+
+
+def log1p(b: Builder, x: Value) -> Value:
+    """log(1 + x)."""
+    return with_sign(b, log1p_of(b, x), x)
+
+
+def log1p_of(b: Builder, x: Value, doublings: Value | None = None) -> Value:
+    """The same, of 0 with any sign; doublings are added to k. What 1 + x has lost is added to f."""
+    total, lost = two_sum(x, b.constant(1.0, x.type))
+    m, k = mantissa_and_exponent(b, total)
+    f = (m - 1.0) + scaled(b, lost, -k)
+    value = _natural(b, f, k if doublings is None else k + doublings)
+    is_inside = (total > 0.0) & (total < math.inf)
+    return b.select(is_inside, value, b.select(total.equals(0.0), -math.inf, b.select(total < 0.0, math.nan, total)))
+
+
+def _natural(b: Builder, f: Value, k: Value) -> Value:
+    """k ln 2 + log(1 + f); the float32 nearest to ln 2 is that to 29 bits."""
+    if f.type.dtype == "float32":
+        return b.multiply_add(k, b.constant(math.log(2.0), f.type), f + beyond_f(b, f))
+    high, low = c.LN2[f.type.dtype]
+    return b.multiply_add(k, b.constant(high, f.type), f + beyond_f(b, f, k * low))
+
+
+def _scaled_log(b: Builder, x: Value, factor: tuple[float, ...], of_two: tuple[float, ...]) -> Value:
+    m, k = mantissa_and_exponent(b, x)
+    f = m - 1.0
+    rest = b.multiply_add(f, factor[1], beyond_f(b, f) * factor[0])
+    if of_two[1]:
+        rest = b.multiply_add(k, of_two[1], rest)
+    value = b.multiply_add(f, factor[0], rest)
+    return _where_positive(b, x, b.multiply_add(k, of_two[0], value))
+
+
+def _where_positive(b: Builder, x: Value, value: Value) -> Value:
+    return b.select(x < 0.0, math.nan, value)

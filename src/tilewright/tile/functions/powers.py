@@ -1,0 +1,105 @@
+"""pow, and roots.
+
+x**y = e**(y log x), where log x is a sum of two numbers, good to about twice the bits of one: what s = (m - 1) / (m + 1), its
+powers and the sums have lost is kept.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tilewright.tile.builder import Builder
+from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.exponentials import LIMITS, reduced
+from tilewright.tile.functions.logarithms import mantissa_and_exponent
+from tilewright.tile.functions.steps import (
+    FRACTION_BITS,
+    at_least,
+    at_most,
+    flipped,
+    is_nan,
+    polynomial,
+    product_rest,
+    scaled,
+    sign_of,
+    size_of,
+    square_root,
+    two_sum,
+)
+from tilewright.tile.operations import Operation
+from tilewright.tile.program import Value
+
+
+def rsqrt(b: Builder, x: Value) -> Value:
+    """1 / sqrt(x)."""
+    return 1.0 / square_root(b, x)
+
+
+def power(b: Builder, x: Value, y: Value) -> Value:
+    """x**y."""
+    size = size_of(b, x)
+    is_ordinary = (size > 0.0) & (size < math.inf)
+    high, low = log_in_parts(b, b.select(is_ordinary, size, 1.0))
+    value = _exponential(b, y, high, low)
+    return _of_special(b, x, y, size, value)
+
+
+def log_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    """log x as a sum of two numbers, of a positive finite x: k ln 2 + 2 s + 2/3 s**3 + s**5 P(s**2)."""
+    m, k = mantissa_and_exponent(b, x)
+    s, s_low = _quotient(b, m - 1.0)
+    cube, cube_low, z = _cube(b, s, s_low)
+    two_thirds = c.TWO_THIRDS[x.type.dtype]
+    high, low = (b.constant(part, x.type) for part in two_thirds[:2])
+    term = cube * high
+    term_low = b.fma(cube, high, -term) + (cube * low + cube_low * high)
+    ln2 = c.LN2[x.type.dtype]
+    first, lost = two_sum(k * ln2[0], s * 2.0)
+    total, lost_again = two_sum(first, term)
+    last = term_low + cube * z * polynomial(b, z, c.ATANH_TAIL)
+    rest = (lost + lost_again) + (b.fma(k, b.constant(ln2[1], x.type), s_low * 2.0) + last)
+    value = total + rest
+    return value, rest - (value - total)
+
+
+def _quotient(b: Builder, f: Value) -> tuple[Value, Value]:
+    """f / (f + 2) as a sum of two numbers."""
+    below = f + 2.0
+    s = f / below
+    return s, b.fma(s, -(f - (below - 2.0)), b.fma(s, -below, f)) / below
+
+
+def _cube(b: Builder, s: Value, s_low: Value) -> tuple[Value, Value, Value]:
+    """s**3 as a sum of two numbers, and s**2."""
+    z = s * s
+    z_low = product_rest(b, s, s, z) + s * s_low * 2.0
+    cube = z * s
+    return cube, product_rest(b, z, s, cube) + (z * s_low + z_low * s), z
+
+
+def _exponential(b: Builder, y: Value, high: Value, low: Value) -> Value:
+    """e**(y (high + low))."""
+    least, most = LIMITS[y.type.dtype]
+    t = y * high
+    t_low = b.select(size_of(b, t) < 2.0 * most, b.fma(y, high, -t) + y * low, 0.0)
+    n, r = reduced(b, at_most(b, most, at_least(b, least, t)))
+    tail = polynomial(b, r, c.EXPM1) * (r * r)
+    tail = b.multiply_add(t_low, (r + tail) + 1.0, tail)
+    return scaled(b, (r + tail) + 1.0, n)
+
+
+def _of_special(b: Builder, x: Value, y: Value, size: Value, value: Value) -> Value:
+    """What C says of zeros, infinities, negative numbers and NaN (C99, annex F.9.4.4)."""
+    zero, infinite = b.constant(0.0, x.type), b.constant(math.inf, x.type)
+    grows = y > 0.0
+    value = b.select(size.equals(0.0), b.select(grows, zero, infinite), value)
+    value = b.select(size.equals(math.inf), b.select(grows, infinite, zero), value)
+    half, y_size = y * 0.5, size_of(b, y)
+    is_whole = b.apply(Operation.FLOOR, y).equals(y)
+    is_odd = is_whole & b.apply(Operation.FLOOR, half).differs(half) & (y_size < 2.0 ** (FRACTION_BITS[x.type.dtype] + 1))
+    is_real = is_whole | y_size.equals(math.inf)
+    value = b.select((x < 0.0) & (size < math.inf), b.select(is_real, value, math.nan), value)
+    value = b.select(is_odd, flipped(b, value, sign_of(b, x)), value)
+    value = b.select(y_size.equals(math.inf) & size.equals(1.0), 1.0, value)
+    value = b.select(is_nan(x) | is_nan(y), x + y, value)
+    return b.select(y.equals(0.0) | x.equals(1.0), 1.0, value)
