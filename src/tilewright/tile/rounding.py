@@ -123,7 +123,7 @@ def to_f32_odd(x: Array) -> Array:
     order = _order(near, x)
     bits = near.view(np.int32)
     moves = np.isfinite(near) & (order != 0) & (bits & 1 == 0)
-    away = np.where((order > 0) == (near > 0), 1, -1)
+    away = np.where((order < 0) == np.signbit(near), 1, -1)
     return np.where(moves, bits + away, bits).astype(np.int32).view(np.float32)
 
 
