@@ -174,7 +174,7 @@ def _conversion(operation: Operation, to: str, of: str) -> Callable[[Array], Arr
         return lambda x: _saturated(widened(x), storage(to))
     if to == "bfloat16":
         return np.asarray if of == "bfloat16" else to_bfloat16
-    if to == "float16" and storage(of).kind in "iu":
+    if to == "float16" and of not in FLOATS:
         return lambda x: to_f32_odd(x).astype(np.float16)
     if of in FLOATS and to not in FLOATS:
         return lambda x: _truncated(widened(x), storage(to))

@@ -177,9 +177,7 @@ FLOAT_CONVERSIONS = (
 HALF_CONVERSIONS = (("float16", "float32", "vcvtph2ps"), ("float32", "float16", "vcvtps2ph $0,"))
 AVX512_CONVERSIONS = (
     ("uint32", "float32", "vcvtudq2ps"),
-    ("float32", "uint32", "vcvttps2udq"),
     ("uint32", "float64", "vcvtudq2pd"),
-    ("float64", "uint32", "vcvttpd2udq"),
     ("int64", "float64", "vcvtqq2pd"),
     ("uint64", "float64", "vcvtuqq2pd"),
     ("float64", "int64", "vcvttpd2qq"),

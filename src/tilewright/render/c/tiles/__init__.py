@@ -1,0 +1,1 @@
+"""Tile programs as C: one function each, or statements within another function."""

@@ -1,0 +1,244 @@
+"""Instructions in C: an operator, a builtin function, or one instruction in inline assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from tilewright.errors import InternalError
+from tilewright.render.c.tiles import masks, memory, nested, scalars, shuffles
+from tilewright.render.c.tiles.vocabulary import SCALARS, SMALLEST_BITS, all_lanes, literal, register_lanes
+from tilewright.tile.dialects.description import Entry
+from tilewright.tile.index import Index
+from tilewright.tile.operations import COMPARISONS, Operation
+from tilewright.tile.passes.support import key_types
+from tilewright.tile.program import Constant, Instruction, Value
+from tilewright.tile.types import Type, vector
+
+if TYPE_CHECKING:
+    from tilewright.render.c.tiles.body import Body
+
+Rendering: TypeAlias = "Callable[[Body, Instruction], Iterator[str]]"
+
+
+def lines(body: Body, made: Instruction) -> Iterator[str]:
+    """The statements of an instruction; the last one that begins with its type defines it."""
+    return RENDERINGS.get(made.operation, arithmetic)(body, made)
+
+
+def defined(body: Body, made: Instruction, text: str) -> str:
+    """A value by an expression."""
+    return f"const {body.vocabulary.type(made.type)} {body.value(made)} = {text};"
+
+
+def arithmetic(body: Body, made: Instruction) -> Iterator[str]:
+    """What treats lane by lane, or groups of lanes, and depends on operands alone."""
+    vocabulary, t = body.vocabulary, made.type
+    operands = [body.value(one) for one in made.operands]
+    types = [one.type for one in made.operands]
+    if t.lanes == 1 and types[0].lanes == 1:
+        yield defined(body, made, scalars.expression(vocabulary, made.operation, t, types, operands))
+        return
+    entry = vocabulary.dialect.entry(made.operation, *key_types(made.operation, t, made.operands))
+    if entry is None or "convertvector" in entry.c:
+        yield from without_entry(body, made, operands)
+    elif entry.c:
+        yield defined(body, made, operators(body, made, entry, operands))
+    else:
+        yield from assembly(body, made, entry, operands)
+
+
+def operators(body: Body, made: Instruction, entry: Entry, operands: list[str]) -> str:
+    """The expression of an entry."""
+    t = made.type
+    names = {"t": body.vocabulary.type(t)}
+    if t.is_mask:
+        if body.vocabulary.is_mask_register(t):
+            names["all"] = all_lanes(t)
+    elif made.operation is Operation.FMA:
+        names["fma"] = fma_function(body, t)
+    else:
+        lanes = register_lanes(t)
+        names["u"] = body.vocabulary.vector_type(f"uint{t.bits}", lanes)
+        names["i"] = body.vocabulary.vector_type(f"int{t.bits}", lanes)
+    if made.operation in SHIFTS:
+        operands = [operands[0], shift_count(body, made, names["u"])]
+    text = entry.c.format(*operands, **names)
+    return f"({names['t']})({text})" if made.operation in COMPARISONS else text
+
+
+SHIFTS = (Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT)
+
+
+def shift_count(body: Body, made: Instruction, unsigned: str) -> str:
+    """A constant of all lanes as a number, which compilers know best."""
+    count = made.operands[1]
+    if isinstance(count, Constant):
+        return str(int(count.number))
+    return f"({unsigned if made.operation is Operation.SHIFT_LEFT else body.vocabulary.type(made.type)}){body.value(count)}"
+
+
+def fma_function(body: Body, t: Type) -> str:
+    """A macro by the builtin of compilers: that of Clang since 16, or the one that GCC and older ones of Clang have."""
+    lanes, letter = register_lanes(t), "ps" if t.bits == 32 else "pd"
+    size = {128: "", 256: "256", 512: "512_mask"}[lanes * t.bits]
+    last = f", (unsigned {'short' if t.bits == 32 else 'char'})-1, 4" if size == "512_mask" else ""
+    name = f"fma_{t.dtype}x{lanes}"
+    return body.vocabulary.define(
+        name,
+        f"#if __has_builtin(__builtin_elementwise_fma)\n#define {name} __builtin_elementwise_fma\n#else\n"
+        f"#define {name}(a, b, c) __builtin_ia32_vfmadd{letter}{size}(a, b, c{last})\n#endif",
+    )
+
+
+def assembly(body: Body, made: Instruction, entry: Entry, operands: list[str]) -> Iterator[str]:
+    """One instruction. AT&T syntax has operands in the opposite order."""
+    vocabulary, t = body.vocabulary, made.type
+    mnemonic = entry.mnemonic.replace("{", "%{").replace("}", "%}")
+    name, c = body.value(made), vocabulary.type(t)
+    register = vocabulary.constraint(t)
+    inputs = [f'"{vocabulary.constraint(one.type)}"({text})' for one, text in zip(made.operands, operands, strict=True)]
+    if made.operation is Operation.SELECT:
+        yield from _selected(body, made, mnemonic, operands)
+    elif made.operation is Operation.DOT:
+        yield f"{c} {name} = {operands[2]};"
+        yield f'__asm__("{mnemonic} %2, %1, %0" : "+{register}"({name}) : {inputs[0]}, {inputs[1]});'
+    elif mnemonic[0] in "v%" or len(operands) == 1:
+        numbers = ", ".join(f"%{i}" for i in range(len(operands), -1, -1))
+        yield f"{c} {name};"
+        yield f'__asm__("{mnemonic} {numbers}" : "={register}"({name}) : {", ".join(inputs)});'
+    else:
+        yield f"{c} {name} = ({c}){operands[0]};"
+        yield f'__asm__("{mnemonic} %1, %0" : "+{register}"({name}) : {inputs[1]});'
+    if vocabulary.is_mask_register(t) and t.lanes < register_lanes(made.operands[0].type):
+        yield f"{name} &= {all_lanes(t)};"
+
+
+def _selected(body: Body, made: Instruction, mnemonic: str, operands: list[str]) -> Iterator[str]:
+    vocabulary, (mask, yes, no) = body.vocabulary, operands
+    name, register = body.value(made), vocabulary.constraint(made.type)
+    yield f"{vocabulary.type(made.type)} {name};"
+    if vocabulary.is_mask_register(made.operands[0].type):
+        values = f'"{register}"({yes}), "{register}"({no}), "Yk"({mask})'
+        yield f'__asm__("{mnemonic} %1, %2, %0%{{%3%}}" : "={register}"({name}) : {values});'
+    else:
+        values = f'"{register}"({yes}), "{register}"({no}), "{register}"({mask})'
+        yield f'__asm__("{mnemonic} %3, %1, %2, %0" : "={register}"({name}) : {values});'
+
+
+def without_entry(body: Body, made: Instruction, operands: list[str]) -> Iterator[str]:
+    """What compilers take apart, or lane by lane."""
+    operation, t, vocabulary = made.operation, made.type, body.vocabulary
+    if operation is Operation.DOT:
+        yield from _pair_sums(body, made, operands)
+        return
+    if operation is Operation.CAST and t.is_mask:
+        yield defined(body, made, masks.cast(vocabulary, made, operands[0]))
+    elif operation is Operation.CAST and _is_plain(made.operands[0].type, t):
+        yield defined(body, made, _converted(body, made, operands[0]))
+    else:
+        types = [one.type for one in made.operands]
+        yield defined(body, made, scalars.by_lanes(vocabulary, operation, t, types, operands))
+
+
+def _is_plain(source: Type, t: Type) -> bool:
+    """Whether C's conversion of vectors is that of `CAST`."""
+    return not source.is_float or t.is_float or t.dtype == "int32"
+
+
+def _converted(body: Body, made: Instruction, operand: str) -> str:
+    """Conversions keep the number of lanes: of a narrower vector, those that lie behind each other."""
+    source, t = made.operands[0].type, made.type
+    if register_lanes(source) == register_lanes(t):
+        return f"__builtin_convertvector({operand}, {body.vocabulary.type(t)})"
+    if register_lanes(source) > register_lanes(t):
+        lanes = ", ".join(map(str, range(register_lanes(t))))
+        return f"__builtin_convertvector(__builtin_shufflevector({operand}, {operand}, {lanes}), {body.vocabulary.type(t)})"
+    whole = body.vocabulary.vector_type(t.dtype, register_lanes(source))
+    numbers = [str(i) if i < register_lanes(source) else "-1" for i in range(register_lanes(t))]
+    converted = f"__builtin_convertvector({operand}, {whole})"
+    return f"__builtin_shufflevector({converted}, ({whole}){{0}}, {', '.join(numbers)})"
+
+
+def _pair_sums(body: Body, made: Instruction, operands: list[str]) -> Iterator[str]:
+    """Products of 16 bits are added up in pairs by one instruction, and to the total by another."""
+    entry = body.vocabulary.dialect.entry("pair sums", "int16")
+    if entry is None:
+        raise InternalError(f"no sum of products for {made.type}")
+    c, name, register = body.vocabulary.type(made.type), body.value(made), body.vocabulary.constraint(made.type)
+    pairs = f"{name}_pairs"
+    if entry.mnemonic.startswith("v"):
+        yield f"{c} {pairs};"
+        values = f'"{register}"({operands[0]}), "{register}"({operands[1]})'
+        yield f'__asm__("{entry.mnemonic} %2, %1, %0" : "={register}"({pairs}) : {values});'
+    else:
+        yield f"{c} {pairs} = ({c}){operands[0]};"
+        yield f'__asm__("{entry.mnemonic} %1, %0" : "+{register}"({pairs}) : "{register}"({operands[1]}));'
+    unsigned = body.vocabulary.vector_type("uint32", register_lanes(made.type))
+    yield defined(body, made, f"({c})(({unsigned}){pairs} + ({unsigned}){operands[2]})")
+
+
+def splat(body: Body, made: Instruction) -> Iterator[str]:
+    """A scalar in all lanes."""
+    yield defined(body, made, in_all_lanes(body, body.value(made.operands[0]), made.type))
+
+
+def in_all_lanes(body: Body, text: str, t: Type) -> str:
+    """A name or literal in every lane of a vector."""
+    if t.lanes == 1:
+        return text
+    lanes = register_lanes(t)
+    macro = body.vocabulary.define(f"in_{lanes}_lanes", f"#define in_{lanes}_lanes(x) {{{', '.join('x' * lanes)}}}")
+    return f"({body.vocabulary.type(t)}){macro}({text})"
+
+
+def iota(body: Body, made: Instruction) -> Iterator[str]:
+    """Lanes as literals."""
+    numbers = [literal(lane, made.type.dtype) for lane in range(register_lanes(made.type))]
+    yield defined(body, made, numbers[0] if made.type.lanes == 1 else body.lanes_constant(numbers, made.type))
+
+
+def index(body: Body, made: Instruction) -> Iterator[str]:
+    """An index as a value."""
+    assert isinstance(made.detail, int | Index)
+    yield defined(body, made, body.index(made.detail))
+
+
+def bitcast(body: Body, made: Instruction) -> Iterator[str]:
+    """The same bits: scalars by a union, or in the lowest lane of a vector."""
+    source, t, vocabulary = made.operands[0].type, made.type, body.vocabulary
+    operand = body.value(made.operands[0])
+    if source.lanes > 1 and t.lanes > 1:
+        yield defined(body, made, f"({vocabulary.type(t)}){operand}")
+    elif t.lanes > 1:
+        whole = vocabulary.vector_type(_stored(source), SMALLEST_BITS // source.bits)
+        yield defined(body, made, f"({vocabulary.type(t)})({whole}){{{operand}}}")
+    elif source.lanes > 1:
+        whole = vocabulary.vector_type(_stored(t), SMALLEST_BITS // t.bits)
+        yield defined(body, made, f"(({whole}){operand})[0]")
+    elif (t.is_float and t.bits > 16) or (source.is_float and source.bits > 16):
+        yield defined(body, made, f"((union {{ {SCALARS[source.dtype]} from; {SCALARS[t.dtype]} to; }}){{{operand}}}).to")
+    else:
+        yield defined(body, made, f"({SCALARS[t.dtype]}){operand}")
+
+
+def _stored(t: Type) -> str:
+    return f"uint{t.bits}" if t.bits == 16 else t.dtype
+
+
+RENDERINGS: Mapping[Operation, Rendering] = {
+    Operation.SPLAT: splat,
+    Operation.IOTA: iota,
+    Operation.INDEX: index,
+    Operation.BITCAST: bitcast,
+    Operation.SHUFFLE: shuffles.shuffle,
+    Operation.PREFIX: masks.prefix,
+    Operation.ANY: masks.any_lane,
+    Operation.LOAD: memory.load,
+    Operation.BROADCAST: memory.broadcast,
+    Operation.GATHER: memory.gather,
+    Operation.CALL: nested.call,
+    Operation.PER_LANE: nested.per_lane,
+}
+
+__all__ = ["Value", "arithmetic", "defined", "lines", "vector"]

@@ -1,0 +1,74 @@
+"""Masks in C: bits of a mask register, or integers of 0 and -1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tilewright.render.c.tiles.vocabulary import Vocabulary, all_lanes, register_lanes
+from tilewright.tile.index import Index
+from tilewright.tile.program import Instruction
+from tilewright.tile.types import Type
+
+if TYPE_CHECKING:
+    from tilewright.render.c.tiles.body import Body
+
+
+def prefix(body: Body, made: Instruction) -> Iterator[str]:
+    """The first lanes, any count of them."""
+    t, name, count = made.type, body.value(made), made.detail
+    assert isinstance(count, int | Index)
+    c = body.vocabulary.type(t)
+    if t.lanes == 1:
+        yield f"const {c} {name} = {body.index(count)} > 0;"
+        return
+    if isinstance(count, int):
+        yield f"const {c} {name} = {_constant(body, t, count)};"
+        return
+    n = f"{name}_n"
+    yield f"const long {n} = {body.index(count)};"
+    if body.vocabulary.is_mask_register(t):
+        one = "1UL" if t.lanes > 31 else "1u"
+        yield f"const {c} {name} = ({c})({n} >= {t.lanes} ? {all_lanes(t)} : {n} > 0 ? ({one} << {n}) - 1 : 0);"
+        return
+    integer = t.integer
+    lanes = body.lanes_constant(map(str, range(register_lanes(t))), integer)
+    size = body.vocabulary.type(integer.scalar)
+    yield f"const {size} {n}_lanes = ({size})({n} >= {t.lanes} ? {t.lanes} : {n} > 0 ? {n} : 0);"
+    from tilewright.render.c.tiles.instructions import in_all_lanes
+
+    yield f"const {c} {name} = ({c})({lanes} < {in_all_lanes(body, f'{n}_lanes', integer)});"
+
+
+def _constant(body: Body, t: Type, count: int) -> str:
+    count = min(max(count, 0), t.lanes)
+    if body.vocabulary.is_mask_register(t):
+        return f"({body.vocabulary.type(t)})0x{(1 << count) - 1:x}{'UL' if t.lanes > 31 else ''}"
+    lanes = register_lanes(t)
+    return body.lanes_constant(["-1"] * count + ["0"] * (lanes - count), t.integer)
+
+
+def any_lane(body: Body, made: Instruction) -> Iterator[str]:
+    """Whether a lane is set."""
+    yield f"const int {body.value(made)} = {any_text(body, body.value(made.operands[0]), made.operands[0].type)};"
+
+
+def any_text(body: Body, mask: str, t: Type) -> str:
+    """An expression that is not 0 where a lane is set; the upper lanes of a narrow vector are unknown."""
+    if t.lanes == 1 or body.vocabulary.is_mask_register(t):
+        return f"{mask} != 0"
+    words = t.size_bits // 64
+    if words:
+        whole = body.vocabulary.vector_type("int64", max(words, 2))
+        return f"({' | '.join(f'(({whole}){mask})[{i}]' for i in range(words))}) != 0"
+    return f"({' | '.join(f'{mask}[{i}]' for i in range(t.lanes))}) != 0"
+
+
+def lane_is_set(vocabulary: Vocabulary, mask: str, t: Type, lane: int) -> str:
+    """A condition on one lane."""
+    return f"{mask} >> {lane} & 1" if vocabulary.is_mask_register(t) else f"{mask}[{lane}]"
+
+
+def cast(vocabulary: Vocabulary, made: Instruction, operand: str) -> str:
+    """A mask register for lanes of another size."""
+    return f"({vocabulary.type(made.type)}){operand}"

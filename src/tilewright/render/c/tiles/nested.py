@@ -1,0 +1,59 @@
+"""Programs within programs: calls of functions of values, and of rare cases for single lanes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tilewright.render.c.tiles import masks
+from tilewright.tile.passes.legalise import legalise
+from tilewright.tile.printer import printed
+from tilewright.tile.program import Instruction, TileProgram
+
+if TYPE_CHECKING:
+    from tilewright.render.c.tiles.body import Body
+
+
+def call(body: Body, made: Instruction) -> Iterator[str]:
+    """A function of values."""
+    assert isinstance(made.detail, TileProgram)
+    arguments = ", ".join(body.value(one) for one in made.operands)
+    yield f"const {body.vocabulary.type(made.type)} {body.value(made)} = {function_name(body, made.detail)}({arguments});"
+
+
+def function_name(body: Body, program: TileProgram) -> str:
+    """The name of a function, defined before the text; its digest tells it from others of the name."""
+    from tilewright.render.c.tiles.rendering import function_text
+
+    name = f"{program.name}_{hashlib.sha256(printed(program).encode()).hexdigest()[:8]}"
+    if name not in body.vocabulary.definitions:
+        legal = legalise(program, body.vocabulary.dialect)
+        body.vocabulary.define(name, function_text(legal, body.vocabulary, name, "static __attribute__((noinline)) "))
+    return name
+
+
+def per_lane(body: Body, made: Instruction) -> Iterator[str]:
+    """A branch to a function that takes one lane after the other."""
+    assert isinstance(made.detail, TileProgram)
+    name, (*arguments, otherwise, mask) = body.value(made), made.operands
+    function = function_name(body, made.detail)
+    given = [body.value(one) for one in arguments]
+    c, mask_text = body.vocabulary.type(made.type), body.value(mask)
+    if made.type.lanes == 1:
+        yield f"const {c} {name} = {mask_text} ? {function}({', '.join(given)}) : {body.value(otherwise)};"
+        return
+    lanes_function = f"{function}_x{made.type.lanes}"
+    if lanes_function not in body.vocabulary.definitions:
+        parameters = [f"{body.vocabulary.type(one.type)} x{i}" for i, one in enumerate(arguments)]
+        parameters += [f"{c} y", f"{body.vocabulary.type(mask.type)} m"]
+        lanes = ", ".join(f"x{i}[i]" for i in range(len(arguments)))
+        is_set = "m >> i & 1" if body.vocabulary.is_mask_register(mask.type) else "m[i]"
+        body.vocabulary.define(
+            lanes_function,
+            f"static __attribute__((noinline, cold)) {c}\n{lanes_function}({', '.join(parameters)}) {{\n"
+            f"  for (int i = 0; i < {made.type.lanes}; i++)\n    if ({is_set})\n      y[i] = {function}({lanes});\n  return y;\n}}",
+        )
+    yield f"{c} {name} = {body.value(otherwise)};"
+    yield f"if (__builtin_expect({masks.any_text(body, mask_text, mask.type)}, 0))"
+    yield f"  {name} = {lanes_function}({', '.join([*given, name, mask_text])});"
