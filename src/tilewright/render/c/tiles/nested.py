@@ -49,11 +49,9 @@ def per_lane(body: Body, made: Instruction) -> Iterator[str]:
         parameters += [f"{c} y", f"{body.vocabulary.type(mask.type)} m"]
         lanes = ", ".join(f"x{i}[i]" for i in range(len(arguments)))
         is_set = "m >> i & 1" if body.vocabulary.is_mask_register(mask.type) else "m[i]"
-        body.vocabulary.define(
-            lanes_function,
-            f"static __attribute__((noinline, cold)) {c}\n{lanes_function}({', '.join(parameters)}) {{\n"
-            f"  for (int i = 0; i < {made.type.lanes}; i++)\n    if ({is_set})\n      y[i] = {function}({lanes});\n  return y;\n}}",
-        )
+        head = f"static __attribute__((noinline, cold)) {c} {lanes_function}({', '.join(parameters)})"
+        loop = f"for (int i = 0; i < {made.type.lanes}; i++) if ({is_set}) y[i] = {function}({lanes});"
+        body.vocabulary.define(lanes_function, f"{head} {{\n  {loop}\n  return y;\n}}")
     yield f"{c} {name} = {body.value(otherwise)};"
     yield f"if (__builtin_expect({masks.any_text(body, mask_text, mask.type)}, 0))"
     yield f"  {name} = {lanes_function}({', '.join([*given, name, mask_text])});"
