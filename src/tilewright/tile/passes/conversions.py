@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tilewright.tile.operations import Operation
+from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.passes.float_parts import absolute, bits_of, unsigned
 from tilewright.tile.program import Detail, Value
 from tilewright.tile.types import FLOATS, Type, vector
 
-if TYPE_CHECKING:
-    from tilewright.tile.passes.legalise import Legaliser
 
-
-def cast(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def cast(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     """By the kinds of the two types."""
     (x,) = operands
     source, dtype = x.type.dtype, t.dtype
@@ -28,12 +24,12 @@ def cast(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> 
     return _of_integer(b, x, t)
 
 
-def raw(b: Legaliser, x: Value, dtype: str) -> Value:
+def raw(b: DialectBuilder, x: Value, dtype: str) -> Value:
     """A cast as the renderer has it."""
     return b.left_alone(Operation.CAST, x.type.of(dtype), (x,))
 
 
-def _of_mask(b: Legaliser, x: Value, t: Type) -> Value | None:
+def _of_mask(b: DialectBuilder, x: Value, t: Type) -> Value | None:
     """Masks that are vectors are integers of 0 and -1."""
     if not t.is_mask:
         mask = b.cast(x, t.mask.dtype)
@@ -43,7 +39,7 @@ def _of_mask(b: Legaliser, x: Value, t: Type) -> Value | None:
     return b.bitcast(b.cast(b.bitcast(x, x.type.integer), t.integer.dtype), t)
 
 
-def _of_integer(b: Legaliser, x: Value, t: Type) -> Value | None:
+def _of_integer(b: DialectBuilder, x: Value, t: Type) -> Value | None:
     source, dtype = x.type, t.dtype
     if not t.is_float:
         return _narrowed(b, x, t) if t.bits < source.bits and t.lanes > 1 else None
@@ -56,14 +52,14 @@ def _of_integer(b: Legaliser, x: Value, t: Type) -> Value | None:
     return None
 
 
-def _narrowed(b: Legaliser, x: Value, t: Type) -> Value:
+def _narrowed(b: DialectBuilder, x: Value, t: Type) -> Value:
     """The low parts of lanes."""
     each = x.type.bits // t.bits
     parts = b.bitcast(x, vector(t.dtype, x.type.lanes * each))
     return b.shuffle((parts,), range(0, x.type.lanes * each, each))
 
 
-def _of_uint32(b: Legaliser, x: Value, dtype: str) -> Value | None:
+def _of_uint32(b: DialectBuilder, x: Value, dtype: str) -> Value | None:
     """Halves of 16 bits are exact floats: only their sum is rounded."""
     if x.type.lanes == 1:
         return None
@@ -72,7 +68,7 @@ def _of_uint32(b: Legaliser, x: Value, dtype: str) -> Value | None:
     return high * 2.0**16 + low
 
 
-def _of_64_bits(b: Legaliser, x: Value) -> Value:
+def _of_64_bits(b: DialectBuilder, x: Value) -> Value:
     """Halves of 32 bits in the mantissas of 2^52 and of 2^84, whose exact difference is taken off the upper one first."""
     t = vector("float64", x.type.lanes)
     bits = b.bitcast(x, unsigned(t))
@@ -85,7 +81,7 @@ def _of_64_bits(b: Legaliser, x: Value) -> Value:
     return (upper - (bias + 2.0**52)) + low
 
 
-def _to_integer(b: Legaliser, x: Value, t: Type) -> Value | None:
+def _to_integer(b: DialectBuilder, x: Value, t: Type) -> Value | None:
     source, dtype = x.type.dtype, t.dtype
     if dtype == "int32":
         return _to_int32(b, x)
@@ -98,14 +94,14 @@ def _to_integer(b: Legaliser, x: Value, t: Type) -> Value | None:
     return None
 
 
-def _to_int32(b: Legaliser, x: Value) -> Value:
+def _to_int32(b: DialectBuilder, x: Value) -> Value:
     """What is too large, and NaN, become the smallest number."""
     inside = (x < 2.0**31) & (x > -(2.0**31) - 1.0 if x.type.bits == 64 else x >= -(2.0**31))
     found = raw(b, b.select(inside, x, 0.0), "int32")
     return b.select(b.cast(inside, "mask32"), found, -(1 << 31))
 
 
-def _to_uint32(b: Legaliser, x: Value) -> Value:
+def _to_uint32(b: DialectBuilder, x: Value) -> Value:
     """The remainder by 2^32, which is exact, half of the range lower; of what int64 lacks, 0."""
     if b.dialect.entry(Operation.CAST, x.type.dtype, "int64") and x.type.lanes > 1:
         return b.cast(b.cast(x, "int64"), "uint32")
@@ -116,7 +112,7 @@ def _to_uint32(b: Legaliser, x: Value) -> Value:
     return b.bitcast(b.cast(rest - 2.0**31, "int32"), vector("uint32", x.type.lanes)) ^ 1 << 31
 
 
-def _of_half(b: Legaliser, x: Value, dtype: str) -> Value:
+def _of_half(b: DialectBuilder, x: Value, dtype: str) -> Value:
     if x.type.dtype == "bfloat16":
         bits = b.cast(b.bitcast(x, unsigned(x.type)), "uint32") << 16
         return b.cast(b.bitcast(bits, x.type.of("float32")), dtype)
@@ -131,12 +127,12 @@ def _of_half(b: Legaliser, x: Value, dtype: str) -> Value:
     return b.bitcast(number | special | sign, x.type.of("float32"))
 
 
-def _in_vector(b: Legaliser, x: Value, dtype: str) -> Value:
+def _in_vector(b: DialectBuilder, x: Value, dtype: str) -> Value:
     """A scalar by the instruction for vectors."""
     return b.shuffle((b.cast(b.splat(x, 4), dtype),), (0,))
 
 
-def _to_half(b: Legaliser, x: Value, dtype: str) -> Value:
+def _to_half(b: DialectBuilder, x: Value, dtype: str) -> Value:
     if x.type.dtype != "float32":
         return b.cast(_float32_to_odd(b, x, dtype), dtype)
     if dtype == "bfloat16":
@@ -146,7 +142,7 @@ def _to_half(b: Legaliser, x: Value, dtype: str) -> Value:
     return _to_float16(b, x)
 
 
-def _to_bfloat16(b: Legaliser, x: Value) -> Value:
+def _to_bfloat16(b: DialectBuilder, x: Value) -> Value:
     """To nearest even; of NaN the upper half, quiet."""
     bits = b.bitcast(x, unsigned(x.type))
     near = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
@@ -154,7 +150,7 @@ def _to_bfloat16(b: Legaliser, x: Value) -> Value:
     return b.bitcast(b.cast(found, "uint16"), x.type.of("bfloat16"))
 
 
-def _to_float16(b: Legaliser, x: Value) -> Value:
+def _to_float16(b: DialectBuilder, x: Value) -> Value:
     """By the bits of a float32: 0.5 plus a number below 2^-14 is rounded where the last bit of a denormal float16 stands."""
     bits = b.bitcast(x, unsigned(x.type))
     size, sign = bits & 0x7FFFFFFF, (bits >> 16) & 0x8000
@@ -165,7 +161,7 @@ def _to_float16(b: Legaliser, x: Value) -> Value:
     return b.bitcast(b.cast(found | sign, "uint16"), x.type.of("float16"))
 
 
-def _float32_to_odd(b: Legaliser, x: Value, dtype: str) -> Value:
+def _float32_to_odd(b: DialectBuilder, x: Value, dtype: str) -> Value:
     """A float64, or integers, as float32 rounded to odd, so that the next rounding is the only one."""
     source = x.type
     if source.bits < 32:
@@ -182,7 +178,7 @@ def _float32_to_odd(b: Legaliser, x: Value, dtype: str) -> Value:
     return b.bitcast(b.select(inexact, below | 1, bits), near.type)
 
 
-def _with_sticky_bits(b: Legaliser, x: Value) -> Value:
+def _with_sticky_bits(b: DialectBuilder, x: Value) -> Value:
     """Integers of 64 bits that float64 has, rounded to odd above 2^30: bfloat16 has 8 bits of them."""
     rough = (x & -0x800) | b.select((x & 0x7FF).equals(0), b.constant(0, x.type), 0x400)
     is_small = x < 1 << 30
@@ -191,7 +187,7 @@ def _with_sticky_bits(b: Legaliser, x: Value) -> Value:
     return b.select(is_small, x, rough)
 
 
-def saturated(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def saturated(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """Limits first, then a cast."""
     (x,) = operands
     if x.type.dtype in ("float16", "bfloat16"):
@@ -216,7 +212,7 @@ def _limits(t: Type) -> tuple[int, int]:
     return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
 
 
-def _saturated_float(b: Legaliser, x: Value, t: Type, least: int, most: int) -> Value:
+def _saturated_float(b: DialectBuilder, x: Value, t: Type, least: int, most: int) -> Value:
     """Rounded to even first. The largest integer may be no float: what is not below the next one is it."""
     near = b.apply(Operation.ROUND, x)
     near = b.apply(Operation.LARGER, b.select(x.equals(x), near, 0.0), float(least))

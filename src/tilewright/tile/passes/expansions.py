@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tilewright.tile.operations import COMPARISONS, Operation
 from tilewright.tile.passes import conversions, float_parts, integer_arithmetic
-from tilewright.tile.passes.float_parts import on_bits, unsigned
+from tilewright.tile.passes.dialect_builder import DialectBuilder
+from tilewright.tile.passes.float_parts import on_bits
 from tilewright.tile.program import Detail, Value
 from tilewright.tile.types import Type
 
-if TYPE_CHECKING:
-    from tilewright.tile.passes.legalise import Legaliser
-
-Expansion: TypeAlias = "Callable[[Legaliser, Type, tuple[Value, ...], Detail], Value | None]"
+Expansion: TypeAlias = "Callable[[DialectBuilder, Type, tuple[Value, ...], Detail], Value | None]"
 """None leaves an operation to the renderer, which takes lanes apart."""
 
 
@@ -23,7 +21,7 @@ def _wider(operation: Operation) -> Expansion:
     Figueroa: When is double rounding innocuous?, 1995]."""
     otherwise = BY_OPERATION.get(operation)
 
-    def expand(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+    def expand(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
         if operands[0].type.dtype != "float16":
             return otherwise(b, t, operands, detail) if otherwise else None
         if operation in (Operation.NEGATE, Operation.ABSOLUTE, Operation.FMA, Operation.MULTIPLY_ADD):
@@ -38,31 +36,31 @@ def _wider(operation: Operation) -> Expansion:
 
 
 def _extremum(order: Operation) -> Expansion:
-    def expand(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+    def expand(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
         return b.select(b.compare(order, *operands), *operands)
 
     return expand
 
 
-def _absolute(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def _absolute(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     (x,) = operands
     if t.is_float:
         return float_parts.absolute(b, x)
     return b.select(x < 0, -x, x) if t.is_signed else x
 
 
-def _negated(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def _negated(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     if not t.is_float:
         return None
     return on_bits(b, operands[0], lambda bits: bits ^ 1 << t.bits - 1)
 
 
-def _multiply_add(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def _multiply_add(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     left, right, total = operands
     return b.fma(left, right, total) if b.dialect.fuses and t.is_float else left * right + total
 
 
-def _fma(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def _fma(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     if not t.is_float:
         return operands[0] * operands[1] + operands[2]
     if t.dtype == "float64":
@@ -75,7 +73,7 @@ def _fma(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> 
     return b.cast(float_parts.rounded_to_odd(b, total, error), t.dtype)
 
 
-def _reduced(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def _reduced(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     assert isinstance(detail, Operation)
     value = operands[0]
     while (lanes := value.type.lanes) > 1:
@@ -84,13 +82,13 @@ def _reduced(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail)
     return value
 
 
-def _selected(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def _selected(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """Of masks, by their own operations."""
     mask, yes, no = operands
     return mask & yes | ~mask & no
 
 
-def _bitcast(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def _bitcast(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     """Of masks that are no vectors, whose lanes are 0 or -1 as integers."""
     (x,) = operands
     if x.type.is_mask:
@@ -98,7 +96,7 @@ def _bitcast(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail)
     return b.bitcast(x, t.integer).differs(0) if t.is_mask else None
 
 
-def _dot(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def _dot(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     left, right, total = operands
     kinds = left.type.dtype, right.type.dtype
     if kinds[0] == t.dtype:
@@ -151,5 +149,3 @@ EXPANSIONS: Mapping[Operation, Expansion] = {
     Operation.CAST: conversions.cast,
     Operation.SATURATE: conversions.saturated,
 }
-
-__all__ = ["EXPANSIONS", "Expansion", "unsigned"]

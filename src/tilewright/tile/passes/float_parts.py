@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tilewright.tile.operations import Operation
+from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.program import Detail, Value
 from tilewright.tile.types import Type, vector
-
-if TYPE_CHECKING:
-    from tilewright.tile.passes.legalise import Legaliser
 
 MANTISSA_BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 LARGEST_EXPONENT = {"float32": 127, "float64": 1023}
@@ -27,17 +24,17 @@ def unsigned(value_type: Type) -> Type:
     return vector(f"uint{value_type.bits}", value_type.lanes)
 
 
-def on_bits(b: Legaliser, x: Value, change: Callable[[Value], Value]) -> Value:
+def on_bits(b: DialectBuilder, x: Value, change: Callable[[Value], Value]) -> Value:
     """A float whose bits, as an unsigned integer, are changed."""
     return b.bitcast(change(b.bitcast(x, unsigned(x.type))), x.type)
 
 
-def absolute(b: Legaliser, x: Value) -> Value:
+def absolute(b: DialectBuilder, x: Value) -> Value:
     """Without the sign."""
     return on_bits(b, x, lambda bits: bits & (1 << x.type.bits - 1) - 1)
 
 
-def sign(b: Legaliser, x: Value) -> Value:
+def sign(b: DialectBuilder, x: Value) -> Value:
     """The sign alone, as bits."""
     return b.bitcast(x, unsigned(x.type)) & 1 << x.type.bits - 1
 
@@ -53,7 +50,7 @@ def bits_of(number: float, dtype: str) -> int:
     return found
 
 
-def rounded(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def rounded(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """To the nearest integer, ties to even: numbers between 2^23 and 2^24 have no fractions."""
     (x,) = operands
     size, limit = absolute(b, x), 2.0 ** MANTISSA_BITS[t.dtype]
@@ -61,25 +58,25 @@ def rounded(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) 
     return on_bits(b, near, lambda bits: bits | sign(b, x))
 
 
-def floor(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def floor(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """The nearest integer, less one where that is larger."""
     (x,) = operands
     near = rounded(b, t, operands, detail)
     return near - b.select(near > x, b.constant(1.0, t), 0.0)
 
 
-def ceil(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def ceil(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """Of -0.5 it is -0."""
     return -floor(b, t, (-operands[0],), detail)
 
 
-def truncated(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def truncated(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """The floor of the size."""
     (x,) = operands
     return on_bits(b, floor(b, t, (absolute(b, x),), detail), lambda bits: bits | sign(b, x))
 
 
-def rounded_to_odd(b: Legaliser, total: Value, error: Value) -> Value:
+def rounded_to_odd(b: DialectBuilder, total: Value, error: Value) -> Value:
     """What is nearest to an exact sum, and the error of that, as the sum rounded to odd: where it is inexact and even, the
     neighbour on the side of the error. The last of two roundings is then the only one [S. Boldo, G. Melquiond, 2008]."""
     bits = b.bitcast(total, total.type.integer)
@@ -89,14 +86,14 @@ def rounded_to_odd(b: Legaliser, total: Value, error: Value) -> Value:
     return b.bitcast(bits + b.select(moves, is_even, 0), total.type)
 
 
-def _normal(b: Legaliser, x: Value) -> tuple[Value, Value]:
+def _normal(b: DialectBuilder, x: Value) -> tuple[Value, Value]:
     """A number whose exponent is in its bits, and the mask of those that were denormal."""
     dtype = x.type.dtype
     is_small = absolute(b, x) < 2.0 ** (1 - LARGEST_EXPONENT[dtype])
     return b.select(is_small, x * 2.0 ** UPWARD[dtype], x), is_small
 
 
-def exponent(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def exponent(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """The exponent's bits become a float where they are the mantissa of 2^23, or of 2^52."""
     (x,) = operands
     shift, bias, size = MANTISSA_BITS[t.dtype], LARGEST_EXPONENT[t.dtype], absolute(b, x)
@@ -108,7 +105,7 @@ def exponent(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail)
     return b.select(size < math.inf, b.select(size.equals(0.0), b.constant(-math.inf, t), number), size)
 
 
-def mantissa(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def mantissa(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """The exponent of 1 in the place of the own one."""
     (x,) = operands
     near, _ = _normal(b, x)
@@ -116,7 +113,7 @@ def mantissa(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail)
     return b.select(x.equals(x), on_bits(b, near, lambda bits: bits & kept | bits_of(1.0, t.dtype)), x)
 
 
-def scaled(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def scaled(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """By three powers of two, of which the last takes what it can: should one before it be inexact, the result is 0."""
     x, by = operands
     largest, beyond = LARGEST_EXPONENT[t.dtype], BEYOND[t.dtype]
@@ -129,18 +126,18 @@ def scaled(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -
     return x * _power(b, first) * _power(b, rest - first) * power
 
 
-def _between(b: Legaliser, x: Value, least: float, most: float) -> Value:
+def _between(b: DialectBuilder, x: Value, least: float, most: float) -> Value:
     return b.apply(Operation.SMALLER, b.apply(Operation.LARGER, x, least), most)
 
 
-def _power(b: Legaliser, steps: Value) -> Value:
+def _power(b: DialectBuilder, steps: Value) -> Value:
     """2 to an integer that is a float: the low bits of a sum with 2^23, shifted to the exponent's place."""
     t, shift = steps.type, MANTISSA_BITS[steps.type.dtype]
     stored = b.bitcast(steps + (2.0**shift + LARGEST_EXPONENT[t.dtype]), unsigned(t))
     return b.bitcast(stored << shift, t)
 
 
-def dot_of_pairs(b: Legaliser, left: Value, right: Value, total: Value) -> Value:
+def dot_of_pairs(b: DialectBuilder, left: Value, right: Value, total: Value) -> Value:
     """Pairs of bfloat16 numbers, the second product first; denormal numbers are zeros before and behind each step."""
     for place in (1, 0):
         one, other = (_flushed(b, _of_pair(b, pair, total.type, place)) for pair in (left, right))
@@ -148,10 +145,10 @@ def dot_of_pairs(b: Legaliser, left: Value, right: Value, total: Value) -> Value
     return total
 
 
-def _of_pair(b: Legaliser, pair: Value, t: Type, place: int) -> Value:
+def _of_pair(b: DialectBuilder, pair: Value, t: Type, place: int) -> Value:
     bits = b.bitcast(pair, unsigned(t))
     return b.bitcast(bits & 0xFFFF0000 if place else bits << 16, t)
 
 
-def _flushed(b: Legaliser, x: Value) -> Value:
+def _flushed(b: DialectBuilder, x: Value) -> Value:
     return b.select(absolute(b, x) < 2.0**-126, b.bitcast(sign(b, x), x.type), x)

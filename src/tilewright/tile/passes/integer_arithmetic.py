@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.passes.float_parts import unsigned
 from tilewright.tile.program import Detail, Value
 from tilewright.tile.types import Type, vector
 
-if TYPE_CHECKING:
-    from tilewright.tile.passes.legalise import Legaliser
 
-
-def quotient(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def quotient(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     """By floats of at least half as many bits more: 24 for 16, 53 for 32. The quotient of a and b lies at least 1/b below the
     next integer, and the rounding error is at most a/b 2^-p. Without division by 0, and by -1, which may overflow."""
     if t.bits == 64 or t.lanes == 1:
@@ -27,7 +23,7 @@ def quotient(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail)
     return b.select(is_zero, b.constant(0, t), found)
 
 
-def remainder(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def remainder(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     """What the quotient leaves; 0 of a division by 0."""
     if t.bits == 64 or t.lanes == 1:
         return None
@@ -37,7 +33,7 @@ def remainder(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail
     return b.select(by.equals(0), b.constant(0, t), x - whole * by)
 
 
-def high_half(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+def high_half(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     """Of products in wider lanes, or of halves."""
     if t.lanes == 1:
         return None
@@ -48,7 +44,7 @@ def high_half(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail
     return b.cast((left * right) >> t.bits, t.dtype)
 
 
-def _high_half_of_64(b: Legaliser, t: Type, operands: tuple[Value, ...]) -> Value:
+def _high_half_of_64(b: DialectBuilder, t: Type, operands: tuple[Value, ...]) -> Value:
     u, low = unsigned(t), (1 << 32) - 1
     left, right = (b.bitcast(one, u) for one in operands)
     left_low, left_high, right_low, right_high = left & low, left >> 32, right & low, right >> 32
@@ -63,7 +59,7 @@ def _high_half_of_64(b: Legaliser, t: Type, operands: tuple[Value, ...]) -> Valu
     return high
 
 
-def dot(b: Legaliser, left: Value, right: Value, total: Value) -> Value:
+def dot(b: DialectBuilder, left: Value, right: Value, total: Value) -> Value:
     """A sum of two products of halves: in lanes of 16 bits if these are bytes, which dialects know best, else of 32."""
     if left.type.bits == 8:
         for one, other in zip(_halves(b, left, "int16"), _halves(b, right, "int16"), strict=True):
@@ -74,7 +70,7 @@ def dot(b: Legaliser, left: Value, right: Value, total: Value) -> Value:
     return total
 
 
-def pairs(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def pairs(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """Products fit 16 bits; their sum is made in 32."""
     even, odd = (
         b.cast(left * right, "int32")
@@ -83,7 +79,7 @@ def pairs(b: Legaliser, t: Type, operands: tuple[Value, ...], detail: Detail) ->
     return b.saturate(even + odd, "int16")
 
 
-def _halves(b: Legaliser, x: Value, dtype: str) -> tuple[Value, Value]:
+def _halves(b: DialectBuilder, x: Value, dtype: str) -> tuple[Value, Value]:
     """The even lanes, and the odd ones, as lanes twice as wide."""
     lanes, bits = x.type.lanes // 2, x.type.bits
     wide = vector(dtype, lanes)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tilewright.errors import InternalError
-from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.index import Index, IndexLike, named
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.passes import expansions, support, widths
+from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.passes.widths import Parts
 from tilewright.tile.program import (
     Argument,
@@ -43,6 +43,7 @@ from tilewright.tile.types import Type
 def legalise(program: TileProgram, dialect: Dialect) -> TileProgram:
     """The program in what a dialect has. Its buffers and integers stay; arguments wider than a register become several.
 
+    >>> from tilewright.tile.builder import Builder
     >>> from tilewright.tile.dialects.registry import dialects
     >>> from tilewright.tile.printer import printed
     >>> from tilewright.tile.types import vector
@@ -59,17 +60,11 @@ def legalise(program: TileProgram, dialect: Dialect) -> TileProgram:
       store y[0] = v3
       store y[8] = v4
     """
-    builder = Legaliser(dialect)
-    return Copier(builder).program(program)
+    return Copier(Legaliser(dialect)).program(program)
 
 
-class Legaliser(Builder):
+class Legaliser(DialectBuilder):
     """A builder whose instructions are those of a dialect; values wider than a register are `Parts`."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        """An empty program."""
-        super().__init__()
-        self.dialect = dialect
 
     def instruction(self, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail = None) -> Value:
         """The value of an operation, by whatever the dialect has."""
@@ -80,10 +75,6 @@ class Legaliser(Builder):
             expansion = expansions.EXPANSIONS.get(operation)
             if expansion is not None and (found := expansion(self, value_type, operands, detail)) is not None:
                 return found
-        return super().instruction(operation, value_type, operands, detail)
-
-    def left_alone(self, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail = None) -> Value:
-        """An instruction as the renderer has it, whatever the dialect's table says."""
         return super().instruction(operation, value_type, operands, detail)
 
     def take(self, buffer: Buffer) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tilewright.errors import InternalError
 from tilewright.tile.index import Index
 from tilewright.tile.operations import Operation
+from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.program import Constant, Detail, Place, Value
 from tilewright.tile.types import Type, vector
-
-if TYPE_CHECKING:
-    from tilewright.tile.passes.legalise import Legaliser
 
 
 class Parts(Value):
@@ -20,7 +17,7 @@ class Parts(Value):
 
     __slots__ = ("parts",)
 
-    def __init__(self, builder: Legaliser, value_type: Type, parts: tuple[Value, ...]) -> None:
+    def __init__(self, builder: DialectBuilder, value_type: Type, parts: tuple[Value, ...]) -> None:
         self.builder, self.type, self.parts = builder, value_type, parts
 
 
@@ -38,7 +35,7 @@ def part_types(value_type: Type, bits: int) -> tuple[Type, ...]:
     return (vector(value_type.dtype, lanes),) * (value_type.lanes // lanes)
 
 
-def parts_of(builder: Legaliser, value: Value) -> tuple[Value, ...]:
+def parts_of(builder: DialectBuilder, value: Value) -> tuple[Value, ...]:
     """A value as registers."""
     if isinstance(value, Parts):
         return value.parts
@@ -50,7 +47,7 @@ def parts_of(builder: Legaliser, value: Value) -> tuple[Value, ...]:
     raise InternalError(f"a value of {value.type} is no register")
 
 
-def joined(builder: Legaliser, value_type: Type, found: Sequence[Value]) -> Value:
+def joined(builder: DialectBuilder, value_type: Type, found: Sequence[Value]) -> Value:
     """A value of pieces, of which there may be more than registers: neighbours are put together."""
     wanted = len(part_types(value_type, builder.dialect.vector_bits))
     pieces_left = list(found)
@@ -61,7 +58,7 @@ def joined(builder: Legaliser, value_type: Type, found: Sequence[Value]) -> Valu
     return pieces_left[0] if wanted == 1 else Parts(builder, value_type, tuple(pieces_left))
 
 
-def pieces(builder: Legaliser, value: Value, count: int) -> tuple[Value, ...]:
+def pieces(builder: DialectBuilder, value: Value, count: int) -> tuple[Value, ...]:
     """A value as so many pieces of equal size, at least as many as it has registers."""
     parts = parts_of(builder, value)
     if len(parts) == count:
@@ -73,7 +70,7 @@ def pieces(builder: Legaliser, value: Value, count: int) -> tuple[Value, ...]:
     return tuple(builder.shuffle((part,), range(i * lanes, i * lanes + lanes)) for part in parts for i in range(each))
 
 
-def cut(builder: Legaliser, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def cut(builder: DialectBuilder, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """An operation on wide values."""
     match operation:
         case Operation.SHUFFLE:
@@ -92,7 +89,7 @@ def cut(builder: Legaliser, operation: Operation, value_type: Type, operands: tu
     return _lane_by_lane(builder, operation, value_type, operands, detail)
 
 
-def _folded(builder: Legaliser, operation: Operation, parts: Sequence[Value]) -> Value:
+def _folded(builder: DialectBuilder, operation: Operation, parts: Sequence[Value]) -> Value:
     """Parts by halves."""
     while len(parts) > 1:
         half = len(parts) // 2
@@ -101,7 +98,7 @@ def _folded(builder: Legaliser, operation: Operation, parts: Sequence[Value]) ->
 
 
 def _lane_by_lane(
-    builder: Legaliser, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail
+    builder: DialectBuilder, operation: Operation, value_type: Type, operands: tuple[Value, ...], detail: Detail
 ) -> Value:
     """What treats all lanes alike; what a lane's number enters is told where its piece begins."""
     bits = builder.dialect.vector_bits
@@ -133,7 +130,7 @@ def _moved(operation: Operation, detail: Detail, lanes: int) -> Detail:
     return detail
 
 
-def _shuffled(builder: Legaliser, value_type: Type, operands: tuple[Value, ...], numbers: tuple[int, ...]) -> Value:
+def _shuffled(builder: DialectBuilder, value_type: Type, operands: tuple[Value, ...], numbers: tuple[int, ...]) -> Value:
     """Every register of the result from the registers that its lanes lie in, one after the other."""
     sources = [part for one in operands for part in parts_of(builder, one)]
     each = sources[0].type.lanes
@@ -145,7 +142,7 @@ def _shuffled(builder: Legaliser, value_type: Type, operands: tuple[Value, ...],
     return found[0] if len(found) == 1 else Parts(builder, value_type, tuple(found))
 
 
-def _gathered(builder: Legaliser, sources: Sequence[Value], each: int, numbers: tuple[int, ...]) -> Value:
+def _gathered(builder: DialectBuilder, sources: Sequence[Value], each: int, numbers: tuple[int, ...]) -> Value:
     used = sorted({number // each for number in numbers if number >= 0})
     if not used:
         return builder.constant(0, vector(sources[0].type.dtype, len(numbers)))

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 
-from tilewright.errors import InternalError
 from tilewright.render.c.tiles import instructions, memory
+from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import (
     SCALARS,
     Vocabulary,
-    all_lanes,
-    index_text,
     literal,
-    register_lanes,
 )
-from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation
+from tilewright.tile.passes.legalise import legalise
+from tilewright.tile.printer import printed
 from tilewright.tile.program import (
-    Argument,
     Assign,
     Block,
     Buffer,
     CallStatement,
-    Constant,
     Define,
     For,
     If,
@@ -34,9 +31,7 @@ from tilewright.tile.program import (
     Store,
     TileProgram,
     Value,
-    Variable,
 )
-from tilewright.tile.types import Type
 
 INTEGER_TEXTS = {
     IntegerOperation.MINIMUM: "{0} < {1} ? {0} : {1}",
@@ -52,72 +47,13 @@ INTEGER_TEXTS = {
 }
 
 
-class Body:
-    """The text of one program: its values, integers and constants by the names that C has for them."""
-
-    def __init__(self, vocabulary: Vocabulary, program: TileProgram, prefix: str = "") -> None:
-        """`prefix` stands before all names of the text."""
-        self.vocabulary, self.program, self.prefix = vocabulary, program, prefix
-        self.buffers = program.buffers()
-        self.integers: dict[str, str] = {}
-        self._constants: dict[tuple[str, Type], str] = {}
-        self._definitions: list[str] = []
+class Body(Names):
+    """The text of one program."""
 
     def lines(self) -> list[str]:
         """All statements, constants first."""
         lines = list(self.block(self.program.body))
-        return [*self._definitions, *lines]
-
-    # Names.
-
-    def value(self, value: Value) -> str:
-        """The name of a value, or its literal."""
-        match value:
-            case Instruction():
-                return f"{self.prefix}v{value.number}"
-            case Variable():
-                return f"{self.prefix}s{value.number}"
-            case Argument():
-                return self.prefix + value.name
-            case Constant():
-                return self.constant(value.number, value.type)
-        raise InternalError(f"C has no name for {value}")
-
-    def constant(self, number: float, t: Type) -> str:
-        """A number in every lane; vectors get a name in front of all statements."""
-        if t.is_mask:
-            return self._mask_constant(t, number != 0)
-        text = literal(number, t.dtype)
-        return text if t.lanes == 1 else self.lanes_constant([text] * register_lanes(t), t)
-
-    def _mask_constant(self, t: Type, is_set: bool) -> str:
-        if t.lanes == 1:
-            return str(int(is_set))
-        if self.vocabulary.is_mask_register(t):
-            return f"({self.vocabulary.type(t)}){all_lanes(t) if is_set else '0'}"
-        return self.constant(-int(is_set), t.integer)
-
-    def lanes_constant(self, lanes: Iterable[str], t: Type) -> str:
-        """A vector of literals."""
-        text = ", ".join(lanes)
-        found = self._constants.get((text, t))
-        if found is None:
-            found = self._constants[text, t] = f"{self.prefix}c{len(self._constants)}"
-            self._definitions.append(f"const {self.vocabulary.type(t)} {found} = {{{text}}};")
-        return found
-
-    def index(self, index: IndexLike) -> str:
-        """An expression of long integers."""
-        return index_text(index, self.integers)
-
-    def pointer(self, place: Place) -> str:
-        """The address of the first element of a place."""
-        buffer = self.prefix + place.buffer
-        return f"{buffer} + {self.index(place.index)}" if place.index != 0 else buffer
-
-    def element(self, place: Place, lane: IndexLike = 0) -> str:
-        """An element at a multiple of the stride of a place."""
-        return f"{self.prefix}{place.buffer}[{self.index(place.index + place.stride * lane)}]"
+        return [*self.definitions, *lines]
 
     # Statements.
 
@@ -186,6 +122,14 @@ class Body:
         self.vocabulary.define(f"declare {call.symbol}", f"void {call.symbol}({', '.join(types) or 'void'});")
         return f"{call.symbol}({', '.join(arguments)});"
 
+    def nested(self, program: TileProgram) -> str:
+        """The digest tells a function from others of its name."""
+        name = f"{program.name}_{hashlib.sha256(printed(program).encode()).hexdigest()[:8]}"
+        if name not in self.vocabulary.definitions:
+            legal = legalise(program, self.vocabulary.dialect)
+            self.vocabulary.define(name, function_text(legal, self.vocabulary, name, "static __attribute__((noinline)) "))
+        return name
+
 
 def pointer_type(buffer: Buffer) -> str:
     """The C type of a buffer."""
@@ -205,3 +149,24 @@ def parameters(program: TileProgram, body: Body, given: Mapping[str, str] | None
             name, text = parameter.name, f"{body.vocabulary.type(parameter.type)} {body.prefix}{parameter.name}"
         found.append(text if given is None else f"{text} = {given[name]};")
     return found
+
+
+def function_text(program: TileProgram, vocabulary: Vocabulary, name: str, qualifiers: str) -> str:
+    """A legalised program as a function."""
+    define_tables(program, vocabulary, "")
+    body = Body(vocabulary, program)
+    given = ", ".join(parameters(program, body)) or "void"
+    lines = body.lines()
+    result = "void"
+    if program.result is not None:
+        result = vocabulary.type(program.result.type)
+        lines.append(f"return {body.value(program.result)};")
+    return "\n".join([f"{qualifiers}{result} {name}({given}) {{", *(f"  {line}" for line in lines), "}"])
+
+
+def define_tables(program: TileProgram, vocabulary: Vocabulary, prefix: str) -> None:
+    """Constants in memory, under names that begin with a prefix."""
+    for table in program.tables:
+        values = ", ".join(literal(number, table.dtype) for number in table.values or ())
+        name = prefix + table.name
+        vocabulary.define(name, f"static const {SCALARS[table.dtype]} {name}[] = {{{values}}};")

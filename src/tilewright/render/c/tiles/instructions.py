@@ -3,52 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tilewright.errors import InternalError
 from tilewright.render.c.tiles import masks, memory, nested, scalars, shuffles
+from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import SCALARS, SMALLEST_BITS, all_lanes, literal, register_lanes
 from tilewright.tile.dialects.description import Entry
 from tilewright.tile.index import Index
 from tilewright.tile.operations import COMPARISONS, Operation
 from tilewright.tile.passes.support import key_types
-from tilewright.tile.program import Constant, Instruction, Value
-from tilewright.tile.types import Type, vector
+from tilewright.tile.program import Constant, Instruction
+from tilewright.tile.types import Type
 
-if TYPE_CHECKING:
-    from tilewright.render.c.tiles.body import Body
-
-Rendering: TypeAlias = "Callable[[Body, Instruction], Iterator[str]]"
+Rendering: TypeAlias = "Callable[[Names, Instruction], Iterator[str]]"
 
 
-def lines(body: Body, made: Instruction) -> Iterator[str]:
+def lines(body: Names, made: Instruction) -> Iterator[str]:
     """The statements of an instruction; the last one that begins with its type defines it."""
     return RENDERINGS.get(made.operation, arithmetic)(body, made)
 
 
-def defined(body: Body, made: Instruction, text: str) -> str:
-    """A value by an expression."""
-    return f"const {body.vocabulary.type(made.type)} {body.value(made)} = {text};"
-
-
-def arithmetic(body: Body, made: Instruction) -> Iterator[str]:
+def arithmetic(body: Names, made: Instruction) -> Iterator[str]:
     """What treats lane by lane, or groups of lanes, and depends on operands alone."""
     vocabulary, t = body.vocabulary, made.type
     operands = [body.value(one) for one in made.operands]
     types = [one.type for one in made.operands]
     if t.lanes == 1 and types[0].lanes == 1:
-        yield defined(body, made, scalars.expression(vocabulary, made.operation, t, types, operands))
+        yield body.defined(made, scalars.expression(vocabulary, made.operation, t, types, operands))
         return
     entry = vocabulary.dialect.entry(made.operation, *key_types(made.operation, t, made.operands))
     if entry is None or "convertvector" in entry.c:
         yield from without_entry(body, made, operands)
     elif entry.c:
-        yield defined(body, made, operators(body, made, entry, operands))
+        yield body.defined(made, operators(body, made, entry, operands))
     else:
         yield from assembly(body, made, entry, operands)
 
 
-def operators(body: Body, made: Instruction, entry: Entry, operands: list[str]) -> str:
+def operators(body: Names, made: Instruction, entry: Entry, operands: list[str]) -> str:
     """The expression of an entry."""
     t = made.type
     names = {"t": body.vocabulary.type(t)}
@@ -70,7 +63,7 @@ def operators(body: Body, made: Instruction, entry: Entry, operands: list[str]) 
 SHIFTS = (Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT)
 
 
-def shift_count(body: Body, made: Instruction, unsigned: str) -> str:
+def shift_count(body: Names, made: Instruction, unsigned: str) -> str:
     """A constant of all lanes as a number, which compilers know best."""
     count = made.operands[1]
     if isinstance(count, Constant):
@@ -78,7 +71,7 @@ def shift_count(body: Body, made: Instruction, unsigned: str) -> str:
     return f"({unsigned if made.operation is Operation.SHIFT_LEFT else body.vocabulary.type(made.type)}){body.value(count)}"
 
 
-def fma_function(body: Body, t: Type) -> str:
+def fma_function(body: Names, t: Type) -> str:
     """A macro by the builtin of compilers: that of Clang since 16, or the one that GCC and older ones of Clang have."""
     lanes, letter = register_lanes(t), "ps" if t.bits == 32 else "pd"
     size = {128: "", 256: "256", 512: "512_mask"}[lanes * t.bits]
@@ -91,7 +84,7 @@ def fma_function(body: Body, t: Type) -> str:
     )
 
 
-def assembly(body: Body, made: Instruction, entry: Entry, operands: list[str]) -> Iterator[str]:
+def assembly(body: Names, made: Instruction, entry: Entry, operands: list[str]) -> Iterator[str]:
     """One instruction. AT&T syntax has operands in the opposite order."""
     vocabulary, t = body.vocabulary, made.type
     mnemonic = entry.mnemonic.replace("{", "%{").replace("}", "%}")
@@ -114,7 +107,7 @@ def assembly(body: Body, made: Instruction, entry: Entry, operands: list[str]) -
         yield f"{name} &= {all_lanes(t)};"
 
 
-def _selected(body: Body, made: Instruction, mnemonic: str, operands: list[str]) -> Iterator[str]:
+def _selected(body: Names, made: Instruction, mnemonic: str, operands: list[str]) -> Iterator[str]:
     vocabulary, (mask, yes, no) = body.vocabulary, operands
     name, register = body.value(made), vocabulary.constraint(made.type)
     yield f"{vocabulary.type(made.type)} {name};"
@@ -126,19 +119,19 @@ def _selected(body: Body, made: Instruction, mnemonic: str, operands: list[str])
         yield f'__asm__("{mnemonic} %3, %1, %2, %0" : "={register}"({name}) : {values});'
 
 
-def without_entry(body: Body, made: Instruction, operands: list[str]) -> Iterator[str]:
+def without_entry(body: Names, made: Instruction, operands: list[str]) -> Iterator[str]:
     """What compilers take apart, or lane by lane."""
     operation, t, vocabulary = made.operation, made.type, body.vocabulary
     if operation is Operation.DOT:
         yield from _pair_sums(body, made, operands)
         return
     if operation is Operation.CAST and t.is_mask:
-        yield defined(body, made, masks.cast(vocabulary, made, operands[0]))
+        yield body.defined(made, masks.cast(vocabulary, made, operands[0]))
     elif operation is Operation.CAST and _is_plain(made.operands[0].type, t):
-        yield defined(body, made, _converted(body, made, operands[0]))
+        yield body.defined(made, _converted(body, made, operands[0]))
     else:
         types = [one.type for one in made.operands]
-        yield defined(body, made, scalars.by_lanes(vocabulary, operation, t, types, operands))
+        yield body.defined(made, scalars.by_lanes(vocabulary, operation, t, types, operands))
 
 
 def _is_plain(source: Type, t: Type) -> bool:
@@ -146,7 +139,7 @@ def _is_plain(source: Type, t: Type) -> bool:
     return not source.is_float or t.is_float or t.dtype == "int32"
 
 
-def _converted(body: Body, made: Instruction, operand: str) -> str:
+def _converted(body: Names, made: Instruction, operand: str) -> str:
     """Conversions keep the number of lanes: of a narrower vector, those that lie behind each other."""
     source, t = made.operands[0].type, made.type
     if register_lanes(source) == register_lanes(t):
@@ -160,7 +153,7 @@ def _converted(body: Body, made: Instruction, operand: str) -> str:
     return f"__builtin_shufflevector({converted}, ({whole}){{0}}, {', '.join(numbers)})"
 
 
-def _pair_sums(body: Body, made: Instruction, operands: list[str]) -> Iterator[str]:
+def _pair_sums(body: Names, made: Instruction, operands: list[str]) -> Iterator[str]:
     """Products of 16 bits are added up in pairs by one instruction, and to the total by another."""
     entry = body.vocabulary.dialect.entry("pair sums", "int16")
     if entry is None:
@@ -175,51 +168,42 @@ def _pair_sums(body: Body, made: Instruction, operands: list[str]) -> Iterator[s
         yield f"{c} {pairs} = ({c}){operands[0]};"
         yield f'__asm__("{entry.mnemonic} %1, %0" : "+{register}"({pairs}) : "{register}"({operands[1]}));'
     unsigned = body.vocabulary.vector_type("uint32", register_lanes(made.type))
-    yield defined(body, made, f"({c})(({unsigned}){pairs} + ({unsigned}){operands[2]})")
+    yield body.defined(made, f"({c})(({unsigned}){pairs} + ({unsigned}){operands[2]})")
 
 
-def splat(body: Body, made: Instruction) -> Iterator[str]:
+def splat(body: Names, made: Instruction) -> Iterator[str]:
     """A scalar in all lanes."""
-    yield defined(body, made, in_all_lanes(body, body.value(made.operands[0]), made.type))
+    yield body.defined(made, body.in_all_lanes(body.value(made.operands[0]), made.type))
 
 
-def in_all_lanes(body: Body, text: str, t: Type) -> str:
-    """A name or literal in every lane of a vector."""
-    if t.lanes == 1:
-        return text
-    lanes = register_lanes(t)
-    macro = body.vocabulary.define(f"in_{lanes}_lanes", f"#define in_{lanes}_lanes(x) {{{', '.join('x' * lanes)}}}")
-    return f"({body.vocabulary.type(t)}){macro}({text})"
-
-
-def iota(body: Body, made: Instruction) -> Iterator[str]:
+def iota(body: Names, made: Instruction) -> Iterator[str]:
     """Lanes as literals."""
     numbers = [literal(lane, made.type.dtype) for lane in range(register_lanes(made.type))]
-    yield defined(body, made, numbers[0] if made.type.lanes == 1 else body.lanes_constant(numbers, made.type))
+    yield body.defined(made, numbers[0] if made.type.lanes == 1 else body.lanes_constant(numbers, made.type))
 
 
-def index(body: Body, made: Instruction) -> Iterator[str]:
+def index(body: Names, made: Instruction) -> Iterator[str]:
     """An index as a value."""
     assert isinstance(made.detail, int | Index)
-    yield defined(body, made, body.index(made.detail))
+    yield body.defined(made, body.index(made.detail))
 
 
-def bitcast(body: Body, made: Instruction) -> Iterator[str]:
+def bitcast(body: Names, made: Instruction) -> Iterator[str]:
     """The same bits: scalars by a union, or in the lowest lane of a vector."""
     source, t, vocabulary = made.operands[0].type, made.type, body.vocabulary
     operand = body.value(made.operands[0])
     if source.lanes > 1 and t.lanes > 1:
-        yield defined(body, made, f"({vocabulary.type(t)}){operand}")
+        yield body.defined(made, f"({vocabulary.type(t)}){operand}")
     elif t.lanes > 1:
         whole = vocabulary.vector_type(_stored(source), SMALLEST_BITS // source.bits)
-        yield defined(body, made, f"({vocabulary.type(t)})({whole}){{{operand}}}")
+        yield body.defined(made, f"({vocabulary.type(t)})({whole}){{{operand}}}")
     elif source.lanes > 1:
         whole = vocabulary.vector_type(_stored(t), SMALLEST_BITS // t.bits)
-        yield defined(body, made, f"(({whole}){operand})[0]")
+        yield body.defined(made, f"(({whole}){operand})[0]")
     elif (t.is_float and t.bits > 16) or (source.is_float and source.bits > 16):
-        yield defined(body, made, f"((union {{ {SCALARS[source.dtype]} from; {SCALARS[t.dtype]} to; }}){{{operand}}}).to")
+        yield body.defined(made, f"((union {{ {SCALARS[source.dtype]} from; {SCALARS[t.dtype]} to; }}){{{operand}}}).to")
     else:
-        yield defined(body, made, f"({SCALARS[t.dtype]}){operand}")
+        yield body.defined(made, f"({SCALARS[t.dtype]}){operand}")
 
 
 def _stored(t: Type) -> str:
@@ -240,5 +224,3 @@ RENDERINGS: Mapping[Operation, Rendering] = {
     Operation.CALL: nested.call,
     Operation.PER_LANE: nested.per_lane,
 }
-
-__all__ = ["Value", "arithmetic", "defined", "lines", "vector"]

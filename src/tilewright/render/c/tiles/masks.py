@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import Vocabulary, all_lanes, register_lanes
 from tilewright.tile.index import Index
 from tilewright.tile.program import Instruction
 from tilewright.tile.types import Type
 
-if TYPE_CHECKING:
-    from tilewright.render.c.tiles.body import Body
 
-
-def prefix(body: Body, made: Instruction) -> Iterator[str]:
+def prefix(body: Names, made: Instruction) -> Iterator[str]:
     """The first lanes, any count of them."""
     t, name, count = made.type, body.value(made), made.detail
     assert isinstance(count, int | Index)
@@ -35,12 +32,10 @@ def prefix(body: Body, made: Instruction) -> Iterator[str]:
     lanes = body.lanes_constant(map(str, range(register_lanes(t))), integer)
     size = body.vocabulary.type(integer.scalar)
     yield f"const {size} {n}_lanes = ({size})({n} >= {t.lanes} ? {t.lanes} : {n} > 0 ? {n} : 0);"
-    from tilewright.render.c.tiles.instructions import in_all_lanes
-
-    yield f"const {c} {name} = ({c})({lanes} < {in_all_lanes(body, f'{n}_lanes', integer)});"
+    yield f"const {c} {name} = ({c})({lanes} < {body.in_all_lanes(f'{n}_lanes', integer)});"
 
 
-def _constant(body: Body, t: Type, count: int) -> str:
+def _constant(body: Names, t: Type, count: int) -> str:
     count = min(max(count, 0), t.lanes)
     if body.vocabulary.is_mask_register(t):
         return f"({body.vocabulary.type(t)})0x{(1 << count) - 1:x}{'UL' if t.lanes > 31 else ''}"
@@ -48,12 +43,12 @@ def _constant(body: Body, t: Type, count: int) -> str:
     return body.lanes_constant(["-1"] * count + ["0"] * (lanes - count), t.integer)
 
 
-def any_lane(body: Body, made: Instruction) -> Iterator[str]:
+def any_lane(body: Names, made: Instruction) -> Iterator[str]:
     """Whether a lane is set."""
     yield f"const int {body.value(made)} = {any_text(body, body.value(made.operands[0]), made.operands[0].type)};"
 
 
-def any_text(body: Body, mask: str, t: Type) -> str:
+def any_text(body: Names, mask: str, t: Type) -> str:
     """An expression that is not 0 where a lane is set; the upper lanes of a narrow vector are unknown."""
     if t.lanes == 1 or body.vocabulary.is_mask_register(t):
         return f"{mask} != 0"

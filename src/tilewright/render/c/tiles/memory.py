@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tilewright.render.c.tiles import masks
+from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import SCALARS, STORED_AS, register_lanes
 from tilewright.tile.program import Instruction, Place, Store, Value
 from tilewright.tile.types import Type
 
-if TYPE_CHECKING:
-    from tilewright.render.c.tiles.body import Body
-
 HARDWARE_POSITIONS = ("int32", "int64")
 
 
-def load(body: Body, made: Instruction) -> Iterator[str]:
+def load(body: Names, made: Instruction) -> Iterator[str]:
     """By one instruction where there is one, else lane by lane."""
     place, t, name = made.detail, made.type, body.value(made)
     assert isinstance(place, Place)
@@ -42,7 +39,7 @@ def load(body: Body, made: Instruction) -> Iterator[str]:
             yield f"if ({condition}) {name}[{lane}] = {body.element(place, lane)};"
 
 
-def _of_lanes(body: Body, mask: Value) -> str:
+def _of_lanes(body: Names, mask: Value) -> str:
     """A mask that is a vector, without lanes that a narrow value does not have."""
     t = mask.type
     missing = register_lanes(t) - t.lanes
@@ -52,7 +49,7 @@ def _of_lanes(body: Body, mask: Value) -> str:
     return f"{body.value(mask)} & {kept}"
 
 
-def _loaded(body: Body, place: Place, t: Type) -> str:
+def _loaded(body: Names, place: Place, t: Type) -> str:
     if t.lanes == 1:
         return body.element(place)
     c = body.vocabulary.type(t)
@@ -65,10 +62,8 @@ def _loaded(body: Body, place: Place, t: Type) -> str:
     return f"({c})({whole}){{*(const {body.vocabulary.element_type(kind)} *)({body.pointer(place)})}}"
 
 
-def broadcast(body: Body, made: Instruction) -> Iterator[str]:
+def broadcast(body: Names, made: Instruction) -> Iterator[str]:
     """As many consecutive elements as a lane has bits, in all lanes."""
-    from tilewright.render.c.tiles.instructions import in_all_lanes
-
     place, t, name = made.detail, made.type, body.value(made)
     assert isinstance(place, Place)
     kind = STORED_AS.get(t.dtype, t.dtype)
@@ -80,10 +75,10 @@ def broadcast(body: Body, made: Instruction) -> Iterator[str]:
         yield f"const {SCALARS[kind]} {name} = {text};"
         return
     yield f"const {SCALARS[kind]} {name}_x = {text};"
-    yield f"const {body.vocabulary.type(t)} {name} = {in_all_lanes(body, f'{name}_x', t)};"
+    yield f"const {body.vocabulary.type(t)} {name} = {body.in_all_lanes(f'{name}_x', t)};"
 
 
-def gather(body: Body, made: Instruction) -> Iterator[str]:
+def gather(body: Names, made: Instruction) -> Iterator[str]:
     """By the instruction for 32 and 64 bits, else lane by lane."""
     place, t, name = made.detail, made.type, body.value(made)
     assert isinstance(place, Place)
@@ -105,13 +100,13 @@ def gather(body: Body, made: Instruction) -> Iterator[str]:
             yield f"if ({condition}) {name}[{lane}] = ({start})[{body.value(positions)}[{lane}]];"
 
 
-def _has_instruction(body: Body, positions: Type, t: Type) -> bool:
+def _has_instruction(body: Names, positions: Type, t: Type) -> bool:
     """Of whole registers: those of the wider type are whole."""
     is_whole = max(positions.size_bits, t.size_bits) >= 128 and min(positions.size_bits, t.size_bits) >= 64
     return is_whole and body.vocabulary.dialect.entry("gather", positions.dtype, t.dtype) is not None
 
 
-def _gathered(body: Body, made: Instruction, positions: Value, mask: Value | None, start: str) -> Iterator[str]:
+def _gathered(body: Names, made: Instruction, positions: Value, mask: Value | None, start: str) -> Iterator[str]:
     """The instruction clears its mask; lanes that it leaves out keep their zeros."""
     vocabulary, t, name = body.vocabulary, made.type, body.value(made)
     entry = vocabulary.dialect.entry("gather", positions.type.dtype, t.dtype)
@@ -122,7 +117,7 @@ def _gathered(body: Body, made: Instruction, positions: Value, mask: Value | Non
     yield f"{c} {name} = {{0}};"
     place = f"(%3,%2,{t.bits // 8})"
     if vocabulary.is_mask_register(t.mask):
-        every = body._mask_constant(t.mask, True)
+        every = body.mask_constant(t.mask, True)
         yield f"{vocabulary.type(t.mask)} {name}_m = {body.value(mask) if mask is not None else every};"
         yield f'__asm__("{entry.mnemonic} {place}, %0%{{%1%}}" : "+&{register}"({name}), "+&Yk"({name}_m) : {inputs});'
         return
@@ -132,11 +127,11 @@ def _gathered(body: Body, made: Instruction, positions: Value, mask: Value | Non
     yield f'__asm__("{entry.mnemonic} %1, {place}, %0" : "+&{register}"({name}), "+&{register}"({name}_m) : {inputs});'
 
 
-def _first_lanes(body: Body, t: Type) -> str:
+def _first_lanes(body: Names, t: Type) -> str:
     return body.lanes_constant(["-1"] * t.lanes + ["0"] * (register_lanes(t) - t.lanes), t.integer)
 
 
-def store(body: Body, statement: Store) -> Iterator[str]:
+def store(body: Names, statement: Store) -> Iterator[str]:
     """By one instruction where there is one, else lane by lane."""
     place, t, mask = statement.place, statement.value.type, statement.mask
     value = body.value(statement.value)
@@ -155,7 +150,7 @@ def store(body: Body, statement: Store) -> Iterator[str]:
             yield f"{condition}{body.element(place, lane)} = {value}[{lane}];"
 
 
-def _stored(body: Body, statement: Store, value: str) -> str:
+def _stored(body: Names, statement: Store, value: str) -> str:
     t, pointer = statement.value.type, body.pointer(statement.place)
     c = body.vocabulary.type(t)
     if t.lanes < register_lanes(t):
@@ -169,7 +164,7 @@ def _stored(body: Body, statement: Store, value: str) -> str:
     return f"*({c}_u *)({pointer}) = {value};"
 
 
-def _masked_store(body: Body, statement: Store, mask: Value, value: str) -> str:
+def _masked_store(body: Names, statement: Store, mask: Value, value: str) -> str:
     t, vocabulary = statement.value.type, body.vocabulary
     entry = vocabulary.dialect.entry("masked store", t.dtype)
     assert entry is not None

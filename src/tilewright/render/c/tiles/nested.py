@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tilewright.render.c.tiles import masks
-from tilewright.tile.passes.legalise import legalise
-from tilewright.tile.printer import printed
+from tilewright.render.c.tiles.names import Names
 from tilewright.tile.program import Instruction, TileProgram
 
-if TYPE_CHECKING:
-    from tilewright.render.c.tiles.body import Body
 
-
-def call(body: Body, made: Instruction) -> Iterator[str]:
+def call(body: Names, made: Instruction) -> Iterator[str]:
     """A function of values."""
     assert isinstance(made.detail, TileProgram)
     arguments = ", ".join(body.value(one) for one in made.operands)
-    yield f"const {body.vocabulary.type(made.type)} {body.value(made)} = {function_name(body, made.detail)}({arguments});"
+    yield f"const {body.vocabulary.type(made.type)} {body.value(made)} = {body.nested(made.detail)}({arguments});"
 
 
-def function_name(body: Body, program: TileProgram) -> str:
-    """The name of a function, defined before the text; its digest tells it from others of the name."""
-    from tilewright.render.c.tiles.rendering import function_text
-
-    name = f"{program.name}_{hashlib.sha256(printed(program).encode()).hexdigest()[:8]}"
-    if name not in body.vocabulary.definitions:
-        legal = legalise(program, body.vocabulary.dialect)
-        body.vocabulary.define(name, function_text(legal, body.vocabulary, name, "static __attribute__((noinline)) "))
-    return name
-
-
-def per_lane(body: Body, made: Instruction) -> Iterator[str]:
+def per_lane(body: Names, made: Instruction) -> Iterator[str]:
     """A branch to a function that takes one lane after the other."""
     assert isinstance(made.detail, TileProgram)
     name, (*arguments, otherwise, mask) = body.value(made), made.operands
-    function = function_name(body, made.detail)
+    function = body.nested(made.detail)
     given = [body.value(one) for one in arguments]
     c, mask_text = body.vocabulary.type(made.type), body.value(mask)
     if made.type.lanes == 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.render.c.tiles.body import Body, parameters
-from tilewright.render.c.tiles.vocabulary import SCALARS, Vocabulary, literal
+from tilewright.render.c.tiles.body import Body, define_tables, function_text, parameters
+from tilewright.render.c.tiles.vocabulary import Vocabulary
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.passes.legalise import legalise
 from tilewright.tile.program import TileProgram
@@ -49,7 +49,7 @@ class TileTexts:
     def statements(self, program: TileProgram, arguments: Mapping[str, str], prefix: str) -> list[str]:
         """Statements in braces. `arguments` are C expressions of all parameters by name; `prefix` keeps names apart."""
         legal = legalise(program, self.dialect)
-        _define_tables(legal, self._vocabulary, prefix)
+        define_tables(legal, self._vocabulary, prefix)
         body = Body(self._vocabulary, legal, prefix)
         given = parameters(legal, body, arguments)
         return [
@@ -65,23 +65,3 @@ def unit(program: TileProgram, dialect: Dialect) -> str:
     texts = TileTexts(dialect)
     function = texts.function(program)
     return f"{texts.definitions()}{function}\n"
-
-
-def function_text(program: TileProgram, vocabulary: Vocabulary, name: str, qualifiers: str) -> str:
-    """A legalised program as a function."""
-    _define_tables(program, vocabulary, "")
-    body = Body(vocabulary, program)
-    given = ", ".join(parameters(program, body)) or "void"
-    lines = body.lines()
-    result = "void"
-    if program.result is not None:
-        result = vocabulary.type(program.result.type)
-        lines.append(f"return {body.value(program.result)};")
-    return "\n".join([f"{qualifiers}{result} {name}({given}) {{", *(f"  {line}" for line in lines), "}"])
-
-
-def _define_tables(program: TileProgram, vocabulary: Vocabulary, prefix: str) -> None:
-    for table in program.tables:
-        values = ", ".join(literal(number, table.dtype) for number in table.values or ())
-        name = prefix + table.name
-        vocabulary.define(name, f"static const {SCALARS[table.dtype]} {name}[] = {{{values}}};")

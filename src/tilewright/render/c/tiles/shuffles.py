@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tilewright.errors import InternalError
+from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import register_lanes
 from tilewright.tile.program import Instruction
 from tilewright.tile.types import Type
 
-if TYPE_CHECKING:
-    from tilewright.render.c.tiles.body import Body
 
-
-def shuffle(body: Body, made: Instruction) -> Iterator[str]:
+def shuffle(body: Names, made: Instruction) -> Iterator[str]:
     """Lanes by number."""
     assert isinstance(made.detail, tuple)
     numbers: tuple[int, ...] = made.detail
@@ -36,7 +33,7 @@ def _lane(operands: Sequence[str], source: Type, number: int) -> str:
     return operand if source.lanes == 1 else f"{operand}[{number % source.lanes}]"
 
 
-def _of_vectors(body: Body, made: Instruction, operands: Sequence[str], source: Type, numbers: tuple[int, ...]) -> str:
+def _of_vectors(body: Names, made: Instruction, operands: Sequence[str], source: Type, numbers: tuple[int, ...]) -> str:
     """Zeros come from a vector of them where there is one operand, else by a mask."""
     own, result = register_lanes(source), register_lanes(made.type)
     physical = [number // source.lanes * own + number % source.lanes if number >= 0 else -1 for number in numbers]
@@ -55,7 +52,7 @@ def _of_vectors(body: Body, made: Instruction, operands: Sequence[str], source: 
     return text
 
 
-def _of_mask_register(body: Body, made: Instruction, operands: Sequence[str], numbers: tuple[int, ...]) -> str:
+def _of_mask_register(body: Names, made: Instruction, operands: Sequence[str], numbers: tuple[int, ...]) -> str:
     """Neighbouring lanes of one mask, or two masks behind each other."""
     c, source = body.vocabulary.type(made.type), made.operands[0].type
     first, count = numbers[0], len(numbers)

@@ -1,0 +1,92 @@
+"""Names of a text in C: of values, integers and elements of buffers; constants are defined in front of all statements."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+from tilewright.errors import InternalError
+from tilewright.render.c.tiles.vocabulary import Vocabulary, all_lanes, index_text, literal, register_lanes
+from tilewright.tile.index import IndexLike
+from tilewright.tile.program import Argument, Constant, Instruction, Place, TileProgram, Value, Variable
+from tilewright.tile.types import Type
+
+
+class Names(ABC):
+    """The text of one program: its values, integers and constants by the names that C has for them."""
+
+    def __init__(self, vocabulary: Vocabulary, program: TileProgram, prefix: str = "") -> None:
+        """`prefix` stands before all names of the text."""
+        self.vocabulary, self.program, self.prefix = vocabulary, program, prefix
+        self.buffers = program.buffers()
+        self.integers: dict[str, str] = {}
+        self.definitions: list[str] = []
+        self._constants: dict[tuple[str, Type], str] = {}
+
+    # Names.
+
+    def value(self, value: Value) -> str:
+        """The name of a value, or its literal."""
+        match value:
+            case Instruction():
+                return f"{self.prefix}v{value.number}"
+            case Variable():
+                return f"{self.prefix}s{value.number}"
+            case Argument():
+                return self.prefix + value.name
+            case Constant():
+                return self.constant(value.number, value.type)
+        raise InternalError(f"C has no name for {value}")
+
+    def constant(self, number: float, t: Type) -> str:
+        """A number in every lane; vectors get a name in front of all statements."""
+        if t.is_mask:
+            return self.mask_constant(t, number != 0)
+        text = literal(number, t.dtype)
+        return text if t.lanes == 1 else self.lanes_constant([text] * register_lanes(t), t)
+
+    def mask_constant(self, t: Type, is_set: bool) -> str:
+        """A mask of all lanes, or of none."""
+        if t.lanes == 1:
+            return str(int(is_set))
+        if self.vocabulary.is_mask_register(t):
+            return f"({self.vocabulary.type(t)}){all_lanes(t) if is_set else '0'}"
+        return self.constant(-int(is_set), t.integer)
+
+    def lanes_constant(self, lanes: Iterable[str], t: Type) -> str:
+        """A vector of literals."""
+        text = ", ".join(lanes)
+        found = self._constants.get((text, t))
+        if found is None:
+            found = self._constants[text, t] = f"{self.prefix}c{len(self._constants)}"
+            self.definitions.append(f"const {self.vocabulary.type(t)} {found} = {{{text}}};")
+        return found
+
+    def index(self, index: IndexLike) -> str:
+        """An expression of long integers."""
+        return index_text(index, self.integers)
+
+    def pointer(self, place: Place) -> str:
+        """The address of the first element of a place."""
+        buffer = self.prefix + place.buffer
+        return f"{buffer} + {self.index(place.index)}" if place.index != 0 else buffer
+
+    def element(self, place: Place, lane: IndexLike = 0) -> str:
+        """An element at a multiple of the stride of a place."""
+        return f"{self.prefix}{place.buffer}[{self.index(place.index + place.stride * lane)}]"
+
+    def in_all_lanes(self, text: str, t: Type) -> str:
+        """A name or literal in every lane of a vector."""
+        if t.lanes == 1:
+            return text
+        lanes = register_lanes(t)
+        macro = self.vocabulary.define(f"in_{lanes}_lanes", f"#define in_{lanes}_lanes(x) {{{', '.join('x' * lanes)}}}")
+        return f"({self.vocabulary.type(t)}){macro}({text})"
+
+    def defined(self, made: Instruction, text: str) -> str:
+        """A statement: a value by an expression."""
+        return f"const {self.vocabulary.type(made.type)} {self.value(made)} = {text};"
+
+    @abstractmethod
+    def nested(self, program: TileProgram) -> str:
+        """The name of a function that another program becomes."""
