@@ -8,7 +8,7 @@ from typing import TypeAlias
 from tilewright.errors import InternalError
 from tilewright.render.c.tiles import masks, memory, nested, scalars, shuffles
 from tilewright.render.c.tiles.names import Names
-from tilewright.render.c.tiles.vocabulary import SCALARS, SMALLEST_BITS, all_lanes, literal, register_lanes
+from tilewright.render.c.tiles.vocabulary import SCALARS, SHORTEST, all_lanes, literal, register_lanes
 from tilewright.tile.dialects.description import Entry
 from tilewright.tile.index import Index
 from tilewright.tile.operations import COMPARISONS, Operation
@@ -195,10 +195,10 @@ def bitcast(body: Names, made: Instruction) -> Iterator[str]:
     if source.lanes > 1 and t.lanes > 1:
         yield body.defined(made, f"({vocabulary.type(t)}){operand}")
     elif t.lanes > 1:
-        whole = vocabulary.vector_type(_stored(source), SMALLEST_BITS // source.bits)
+        whole = vocabulary.vector_type(_stored(source), SHORTEST.size_bits // source.bits)
         yield body.defined(made, f"({vocabulary.type(t)})({whole}){{{operand}}}")
     elif source.lanes > 1:
-        whole = vocabulary.vector_type(_stored(t), SMALLEST_BITS // t.bits)
+        whole = vocabulary.vector_type(_stored(t), SHORTEST.size_bits // t.bits)
         yield body.defined(made, f"(({whole}){operand})[0]")
     elif (t.is_float and t.bits > 16) or (source.is_float and source.bits > 16):
         yield body.defined(made, f"((union {{ {SCALARS[source.dtype]} from; {SCALARS[t.dtype]} to; }}){{{operand}}}).to")

@@ -26,8 +26,8 @@ SCALARS = {
 }
 """Elements in memory, and values of one lane; what C has no type for is bits."""
 STORED_AS = {"float16": "uint16", "bfloat16": "uint16"}
-SMALLEST_BITS = 128
-"""Of a vector in C: narrower values leave its upper lanes undefined."""
+SHORTEST = vector("int64", 2)
+"""As long as the shortest vector in C: narrower values leave its upper lanes undefined."""
 MASK_REGISTERS = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned long"}
 
 
@@ -103,7 +103,7 @@ def physical_lanes(lanes: int) -> int:
 
 def register_lanes(t: Type) -> int:
     """Lanes of the C vector that holds a value."""
-    return max(physical_lanes(t.lanes), SMALLEST_BITS // t.bits)
+    return max(physical_lanes(t.lanes), SHORTEST.size_bits // t.bits)
 
 
 def all_lanes(t: Type) -> str:
