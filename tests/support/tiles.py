@@ -6,22 +6,27 @@ oracle; NaN is equal to NaN, as payloads and signs of NaN are anything.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tests.support.guarded import GuardedMemory, in_child
+from tests.support.kernel_build import EXPORT, build
 from tests.support.targets import executable_features
+from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.render.c.tiles.rendering import TileTexts
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
-from tilewright.tile.interpreter import interpret
+from tilewright.tile.interpreter import Interpreted, interpret
 from tilewright.tile.lanes import storage
+from tilewright.tile.passes.legalise import legalise
 from tilewright.tile.printer import printed
-from tilewright.tile.program import Buffer, TileProgram
+from tilewright.tile.program import Argument, Buffer, Parameter, TileProgram
 from tilewright.tile.rounding import Array, from_bfloat16
 from tilewright.tile.types import FLOATS
 from tilewright.tile.verifier import verify
@@ -54,6 +59,75 @@ class Rendering(Protocol):
         """One for each program; these have different names."""
 
 
+@dataclass(frozen=True, slots=True)
+class Legalised:
+    """The interpreter, of what legalisation makes of programs for a dialect."""
+
+    dialect: Dialect
+
+    @property
+    def name(self) -> str:
+        return f"legalised-{self.dialect.name}"
+
+    @property
+    def fuses(self) -> bool:
+        return self.dialect.fuses
+
+    def functions(self, programs: Sequence[TileProgram]) -> Sequence[Function]:
+        return [Interpreted(verify(legalise(one, self.dialect)), fuses=self.fuses) for one in programs]
+
+
+UNUSED = ("-Wno-unused", "-Wno-tautological-compare", "-Wno-div-by-zero", "-Wno-parentheses")
+"""Of what random programs do, gcc warns rightly."""
+
+
+@dataclass(frozen=True, slots=True)
+class InC:
+    """C for a dialect, compiled as a file of many functions."""
+
+    dialect: Dialect
+    compiler: str = "gcc"
+
+    @property
+    def name(self) -> str:
+        return f"{self.compiler}-{self.dialect.name}"
+
+    @property
+    def fuses(self) -> bool:
+        return self.dialect.fuses
+
+    def functions(self, programs: Sequence[TileProgram]) -> Sequence[Function]:
+        texts = TileTexts(self.dialect)
+        bodies = [texts.function(one, f"{EXPORT} ") for one in programs]
+        source = KernelSource(SourceKind.C, "\n".join([texts.definitions(), *bodies]))
+        library = ctypes.CDLL(str(build([source], self.dialect.features, self.compiler, UNUSED)))
+        return [_called(one, library) for one in programs]
+
+
+def _called(program: TileProgram, library: ctypes.CDLL) -> Function:
+    """A function of a library, with the types of its parameters."""
+    function = library[program.name]
+    function.argtypes, function.restype = [_c_type(one) for one in program.parameters], None
+
+    def run(*arguments: Array | int) -> None:
+        function(*[_c_value(*pair) for pair in zip(program.parameters, arguments, strict=True)])
+
+    return run
+
+
+def _c_type(parameter: Parameter) -> type[ctypes._SimpleCData[Any]]:
+    if isinstance(parameter, Argument):
+        found: type[ctypes._SimpleCData[Any]] = np.ctypeslib.as_ctypes_type(storage(parameter.type.dtype))
+        return found
+    return ctypes.c_void_p if isinstance(parameter, Buffer) else ctypes.c_long
+
+
+def _c_value(parameter: Parameter, argument: Array | int) -> Any:
+    if not isinstance(argument, np.ndarray):
+        return argument
+    return argument.item() if isinstance(parameter, Argument) else argument.ctypes.data
+
+
 def here() -> list[Dialect]:
     """The dialects that this machine runs."""
     features = executable_features()
@@ -77,7 +151,7 @@ def differences(cases: Sequence[Case], rendering: Rendering) -> list[str]:
         for number, (one, function) in enumerate(zip(cases, functions, strict=True)):
             progress[:8] = number.to_bytes(8, "little")
             if text := difference(one, function, rendering):
-                found.write(f"{text}\0".encode()[: max(0, found.size() - found.tell())])
+                found.write(f"{text}\0".encode()[: len(found) - found.tell()])
 
     try:
         in_child(compare)

@@ -19,7 +19,7 @@ from tilewright.tile.index import IndexLike
 from tilewright.tile.lanes import storage
 from tilewright.tile.operand_types import is_integer, is_number
 from tilewright.tile.operations import COMPARISONS, IntegerOperation, Operation
-from tilewright.tile.program import Buffer, TileProgram, Value, Variable
+from tilewright.tile.program import Buffer, Instruction, TileProgram, Value, Variable
 from tilewright.tile.rounding import Array, from_bfloat16, to_bfloat16
 from tilewright.tile.types import Type, vector
 
@@ -64,6 +64,18 @@ def numbers(data: np.random.Generator, dtype: str, count: int) -> Array:
         special = data.choice(np.array([limits.min, limits.max, 0, 1, limits.max - 1], dtype), count)
     with np.errstate(all="ignore"):
         return np.choose(data.integers(0, 4, count), [of_bits, near.astype(kind), near.astype(kind), special.astype(kind)])
+
+
+def _used(values: list[Value]) -> set[int]:
+    """The identities of all that values are made of."""
+    found: set[int] = set()
+    rest = list(values)
+    while rest:
+        one = rest.pop()
+        new = [operand for operand in one.operands if id(operand) not in found] if isinstance(one, Instruction) else []
+        found.update(map(id, new))
+        rest += new
+    return found
 
 
 class _Growing:
@@ -128,6 +140,8 @@ class _Growing:
         self.index, self.trips, self.prefix = 0, 1, None
 
     def _grow(self, size: int) -> None:
+        """Random instructions, and stores of all that nothing else is made of: an array shows what each of them gives."""
+        first, first_mask = len(self.values), len(self.masks)
         for _ in range(self.random.randrange(1, 4)):
             self.values.append(self._loaded())
         for _ in range(size):
@@ -136,7 +150,10 @@ class _Growing:
                 (self.masks if made.type.is_mask else self.values).append(made)
                 if self.stores_all and not made.type.is_mask:
                     self._stored(made)
-        for value in self.values[-self.random.randrange(1, 5) :]:
+        used = _used([*self.values[first:], *self.masks[first_mask:]])
+        for mask in [one for one in self.masks[first_mask:] if id(one) not in used]:
+            self._stored(self.b.select(mask, self.b.constant(1, mask.type.of(f"int{mask.type.bits}")), 0))
+        for value in [one for one in self.values[first:] if id(one) not in used]:
             self._stored(value)
 
     # Operands.
