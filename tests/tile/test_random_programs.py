@@ -1,14 +1,21 @@
-"""Random tile programs mean something, have all operations, and are the same for a seed."""
+"""Random tile programs: they mean something, and legalisation and C leave what the interpreter does."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.random.tiles import case
+from tests.support.tiles import InC, Legalised, check, here
+from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.operations import Operation
 from tilewright.tile.printer import printed
 from tilewright.tile.program import Instruction, statements
 from tilewright.tile.verifier import verify
 
-CASES = [case(seed) for seed in range(60)]
+CASES = [case(seed, f"tile{seed}") for seed in range(100)]
+COMPILED = 8
+"""Programs that are compiled for each dialect: others in `tests/sweeps/test_tile_programs.py`."""
+DIALECTS = here()
 
 
 def test_programs_are_verified() -> None:
@@ -17,9 +24,20 @@ def test_programs_are_verified() -> None:
 
 
 def test_seeds_decide() -> None:
-    assert printed(case(7).program) == printed(CASES[7].program)
+    assert printed(case(7, "tile7").program) == printed(CASES[7].program)
 
 
 def test_all_operations_are_drawn() -> None:
     drawn = {made.operation for one in CASES for made in statements(one.program.body) if isinstance(made, Instruction)}
     assert set(Operation) - drawn == {Operation.OUTER}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_legalised(dialect: Dialect) -> None:
+    check(CASES, Legalised(dialect))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_in_c(dialect: Dialect) -> None:
+    first = 10 * DIALECTS.index(dialect)
+    check(CASES[first : first + COMPILED], InC(dialect))

@@ -101,7 +101,7 @@ class _Growing:
             self._argument()
         for _ in range(self.random.randrange(3)):
             self.variables.append(self.b.variable(self._constant(self._type())))
-        for _ in range(self.random.choice((1, 1, 2, 3))):
+        for _ in range(self.random.choice((1, 1, 1, 2))):
             self._section()
         for variable in self.variables:
             self._stored(variable)
@@ -135,7 +135,7 @@ class _Growing:
             elif self.random.random() < 0.6:
                 self.present = self.random.randrange(self.lanes + 1)
                 self.prefix = self._integer(self.present)
-            self._grow(self.random.choice((3, 6, 10, 16, 24)))
+            self._grow(self.random.choice((2, 4, 6, 9, 14)))
         del self.values[before[0] :], self.masks[before[1] :]
         self.index, self.trips, self.prefix = 0, 1, None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.tile.dialects import avx2, x86
 from tilewright.tile.dialects.description import Dialect
 
-FEATURES = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
+FEATURES = avx2.DIALECT.features | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
 TABLE = {
     **{key: entry for key, entry in avx2.TABLE.items() if not any(name.startswith("mask") for name in key)},
     **dict(x86.integer_arithmetic(64)),

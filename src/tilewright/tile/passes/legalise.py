@@ -175,13 +175,42 @@ class Copier:
         for statement in block:
             self.statement(statement)
 
+    def instruction(self, made: Instruction) -> Value:
+        """What stands for an instruction: never a variable, which may change behind it. Wide values go into no function."""
+        operands = tuple([self.value(one) for one in made.operands])
+        is_wide = any(one.type.size_bits > self.builder.dialect.vector_bits for one in (made, *operands))
+        if made.operation is Operation.CALL and is_wide:
+            assert isinstance(made.detail, TileProgram)
+            return self.inlined(made.detail, operands)
+        found = self.builder.instruction(made.operation, made.type, operands, made.detail)
+        if isinstance(found, Parts):
+            return Parts(self.builder, found.type, tuple(map(self.unchanging, found.parts)))
+        return self.unchanging(found)
+
+    def unchanging(self, value: Value) -> Value:
+        """A value as it is here."""
+        if not isinstance(value, Variable):
+            return value
+        same = Operation.AND if value.type.is_mask else Operation.BITCAST
+        return self.builder.left_alone(same, value.type, (value,) * (1 + value.type.is_mask))
+
+    def inlined(self, program: TileProgram, operands: tuple[Value, ...]) -> Value:
+        """The result of a program of values, which has no loops of its own."""
+        given = {id(one): operand for one, operand in zip(program.parameters, operands, strict=True)}
+        inner = Copier(self.builder, given)
+        inner.buffers = program.buffers()
+        for table in program.tables:
+            self.builder.table(table.name, table.dtype, table.values or ())
+        inner.block(program.body)
+        assert program.result is not None
+        return inner.value(program.result)
+
     def statement(self, statement: Statement) -> None:
         """One of them."""
         b, value = self.builder, self.value
         match statement:
             case Instruction():
-                operands = tuple([value(one) for one in statement.operands])
-                self.values[id(statement)] = b.instruction(statement.operation, statement.type, operands, statement.detail)
+                self.values[id(statement)] = self.instruction(statement)
             case Define():
                 self.values[id(statement.variable)] = b.variable(value(statement.value))
             case Assign():

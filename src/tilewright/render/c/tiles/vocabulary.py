@@ -63,7 +63,7 @@ class Vocabulary:
         if t.is_mask:
             if t.lanes == 1:
                 return "int"
-            return MASK_REGISTERS[max(8, physical_lanes(t.lanes))] if self.is_mask_register(t) else self.type(t.integer)
+            return MASK_REGISTERS[max(8, register_lanes(t))] if self.is_mask_register(t) else self.type(t.integer)
         if t.lanes == 1:
             return SCALARS[t.dtype]
         return self.vector_type(STORED_AS.get(t.dtype, t.dtype), register_lanes(t))
