@@ -7,9 +7,9 @@ TW_INLINE tw_int @PREFIX@_left_0(tw_int a) { return a; }
 TW_INLINE tw_int @PREFIX@_right_0(tw_int b) { return b; }
 TW_INLINE tw_@PREFIX@_sums @PREFIX@_add(tw_@PREFIX@_sums sum, tw_int a, tw_int b) {
 #if defined(@MACRO@) && !defined(__clang__) && __GNUC__ <= 15
-  return (tw_@PREFIX@_sums)__builtin_ia32_vpdpbusd_@VECTOR@((tw_int)sum, a, b);
+  return (tw_@PREFIX@_sums)__builtin_ia32_@INSTRUCTION@_@VECTOR@((tw_int)sum, a, b);
 #else
-  __asm__("@ENCODING@vpdpbusd %2, %1, %0" : "+@REGISTER@"(sum) : "@REGISTER@"(a), "@REGISTER@"(b));
+  __asm__("@ENCODING@@INSTRUCTION@ %2, %1, %0" : "+@REGISTER@"(sum) : "@REGISTER@"(a), "@REGISTER@"(b));
   return sum;
 #endif
 }
@@ -29,13 +29,13 @@ TW_INLINE tw_u8s8pairs_sums u8s8pairs_add(tw_u8s8pairs_sums sum, tw_int a, tw_in
 }
 
 // [s16s16]
-typedef unsigned tw_s16s16_sums __attribute__((vector_size(4 * TW_LANES)));
-typedef tw_int s16s16_part;
-TW_INLINE tw_int s16s16_left_0(tw_int a) { return a; }
-TW_INLINE tw_int s16s16_right_0(tw_int b) { return b; }
-TW_INLINE tw_s16s16_sums s16s16_add(tw_s16s16_sums sum, tw_int a, tw_int b) {
-  tw_s16s16_sums pairs;
-  __asm__("vpmaddwd %2, %1, %0" : "=x"(pairs) : "x"(a), "x"(b));
+typedef unsigned tw_@PREFIX@_sums __attribute__((vector_size(4 * TW_LANES)));
+typedef tw_int @PREFIX@_part;
+TW_INLINE tw_int @PREFIX@_left_0(tw_int a) { return a; }
+TW_INLINE tw_int @PREFIX@_right_0(tw_int b) { return b; }
+TW_INLINE tw_@PREFIX@_sums @PREFIX@_add(tw_@PREFIX@_sums sum, tw_int a, tw_int b) {
+  tw_@PREFIX@_sums pairs;
+  __asm__("vpmaddwd %2, %1, %0" : "=@REGISTER@"(pairs) : "@REGISTER@"(a), "@REGISTER@"(b));
   return sum + pairs;
 }
 

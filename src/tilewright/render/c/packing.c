@@ -57,6 +57,48 @@ TW_INLINE void @PANELS@_words_apart(@TYPE@ *to, const @TYPE@ *from, long row, lo
   *(@PANELS@_groups *)to = groups;
 }
 
+// [whole_words]
+// Elements are so many words: where these lie side by side they are copied as floats are, whose functions know no other type than
+// that, so that nothing else may be moved past them.
+/* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
+   that the last panel lacks are zero. Of columns that lie apart, a line of each is read at a time. */
+static __attribute__((unused)) void @PANELS@(@TYPE@ *target, long panel_stride, long width, const @TYPE@ *source, long row,
+                                             long column, long rows, long columns) {
+  enum { WORDS = sizeof(*target) / sizeof(float), LINE = 64 / sizeof(*target) };
+  if (column == 1 || WORDS == 1) {
+    __asm__ volatile("" ::: "memory");
+    tw_pack_panels((float *)target, WORDS * panel_stride, WORDS * width, (const float *)source, WORDS * row, column, rows,
+                   WORDS * columns);
+    __asm__ volatile("" ::: "memory");
+    return;
+  }
+  for (long first = 0; first < columns; first += width, target += panel_stride)
+    for (long start = 0; start < rows; start += LINE) {
+      const long end = tw_min(start + LINE, rows), some = tw_min(width, columns - first);
+      for (long j = 0; j < some; j++)
+        for (long p = start; p < end; p++)
+          target[p * width + j] = source[p * row + (first + j) * column];
+      for (long p = start; p < end; p++)
+        for (long j = some; j < width; j++)
+          target[p * width + j] = 0;
+    }
+}
+/* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
+static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, const @TYPE@ *source, long row, long column,
+                                           long rows, long columns) {
+  enum { WORDS = sizeof(*target) / sizeof(float), LINE = 64 / sizeof(*target) };
+  if (column == 1 || WORDS == 1) {
+    __asm__ volatile("" ::: "memory");
+    tw_pack_rows((float *)target, WORDS * target_row, (const float *)source, WORDS * row, column, rows, WORDS * columns);
+    __asm__ volatile("" ::: "memory");
+    return;
+  }
+  for (long start = 0; start < rows; start += LINE)
+    for (long j = 0; j < columns; j++)
+      for (long p = start; p < rows && p < start + LINE; p++)
+        target[p * target_row + j] = source[p * row + j * column];
+}
+
 // [floats]
 /* Columns that lie apart, of rows that lie side by side: tiles of TW_LANES columns and rows are transposed in registers, while
    the next columns are asked for. Lanes up to `width` that have no column are zero. */

@@ -23,21 +23,24 @@ LANES = {1: ("uint8", "uint16"), 2: ("uint16", "int32")}
 """By the bytes of an element: integers of its size, and of that of two."""
 
 
+PACKING = Helper("tw_pack_panels", TEXTS["floats"])
+"""The functions that copy operands of float32."""
+
+
 @cache
 def typed_packing(dtype: str, interleave: int) -> Helper:
     """The functions that copy operands of a type, in groups of so many steps."""
-    has_words = interleave > 1 and interleave * element_bytes(dtype) == WORD_BYTES
-    lane, pair = LANES.get(element_bytes(dtype), ("", ""))
     functions = {"PANELS": f"tw_pack_panels_{dtype}_{interleave}", "ROWS": f"tw_pack_rows_{dtype}_{interleave}"}
-    types = {"TYPE": C_TYPES[dtype], "LANE": lane, "PAIR": pair, "H": interleave}
+    functions |= {"TYPE": C_TYPES[dtype]}
+    name, size_bytes = f"tw_pack_{dtype}_{interleave}", element_bytes(dtype)
+    if interleave == 1 and size_bytes % WORD_BYTES == 0:
+        return Helper(name, filled(TEXTS["whole_words"], functions), (PACKING,))
+    has_words = interleave > 1 and interleave * size_bytes == WORD_BYTES
+    lane, pair = LANES.get(size_bytes, ("", ""))
+    types = {"LANE": lane, "PAIR": pair, "H": interleave}
     words = {"WORDS_OF_ROWS": TEXTS["words_of_rows"] * has_words, "WORDS": TEXTS["words"] * has_words}
-    text = filled(TEXTS["elements"], {**words, **types, **functions})
     needed = (whole_numbers(lane), whole_numbers(pair)) if has_words else ()
-    return Helper(f"tw_pack_{dtype}_{interleave}", text, needed)
-
-
-PACKING = Helper("tw_pack_panels", TEXTS["floats"])
-"""The functions that copy operands of float32."""
+    return Helper(name, filled(TEXTS["elements"], {**words, **types, **functions}), needed)
 
 
 def copy_helper(copy: Transfer) -> Helper:
