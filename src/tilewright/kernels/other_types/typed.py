@@ -1,7 +1,7 @@
 """Matrix kernels of doubles, of integers of 32 and 64 bits, and of float16, for any target.
 
-Integers of 64 bits and float16 have kernels of longer vectors alone: compilers take shorter ones of the former apart, and to widen
-the latter takes more than products of float32.
+Integers of 64 bits and float16 have kernels of longer vectors alone: compilers take shorter ones of the former apart, and to
+widen the latter takes more than products of float32 do.
 
 Products and sums of float16 are those of float32 kernels on widened operands, bit for bit.
 """
