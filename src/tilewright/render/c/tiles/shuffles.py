@@ -36,19 +36,18 @@ def _lane(operands: Sequence[str], source: Type, number: int) -> str:
 def _of_vectors(body: Names, made: Instruction, operands: Sequence[str], source: Type, numbers: tuple[int, ...]) -> str:
     """Zeros come from a vector of them where there is one operand, else by a mask."""
     own, result = register_lanes(source), register_lanes(made.type)
-    physical = [number // source.lanes * own + number % source.lanes if number >= 0 else -1 for number in numbers]
-    has_zeros = -1 in physical
-    second = operands[-1]
+    has_zeros = -1 in numbers
+    second, zero = operands[-1], 0
     if has_zeros and len(operands) == 1:
-        second = body.constant(0, Type(source.dtype, own))
-        physical = [own if number < 0 else number for number in physical]
-    lanes = ", ".join(map(str, [*physical, *[-1] * (result - len(physical))]))
+        second, zero = body.constant(0, Type(source.dtype, own)), own
+    places = [number // source.lanes * own + number % source.lanes if number >= 0 else zero for number in numbers]
+    padding = result - len(places)
+    lanes = ", ".join(map(str, [*places, *[-1] * padding]))
     text = f"__builtin_shufflevector({operands[0]}, {second}, {lanes})"
     if has_zeros and len(operands) == 2:
         integer = made.type.integer
-        kept = body.lanes_constant(["-1" if n >= 0 else "0" for n in physical] + ["0"] * (result - len(physical)), integer)
-        c = body.vocabulary.type(integer)
-        text = f"({body.vocabulary.type(made.type)})(({c}){text} & {kept})"
+        kept = body.lanes_constant(["-1" if n >= 0 else "0" for n in numbers] + ["0"] * padding, integer)
+        text = f"({body.vocabulary.type(made.type)})(({body.vocabulary.type(integer)}){text} & {kept})"
     return text
 
 
