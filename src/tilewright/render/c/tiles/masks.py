@@ -29,7 +29,7 @@ def prefix(body: Names, made: Instruction) -> Iterator[str]:
         yield f"const {c} {name} = ({c})({n} >= {t.lanes} ? {all_lanes(t)} : {n} > 0 ? ({one} << {n}) - 1 : 0);"
         return
     integer = t.integer
-    lanes = body.lanes_constant(map(str, range(register_lanes(t))), integer)
+    lanes = body.lanes_constant([str(lane) for lane in range(register_lanes(t))], integer)
     size = body.vocabulary.type(integer.scalar)
     yield f"const {size} {n}_lanes = ({size})({n} >= {t.lanes} ? {t.lanes} : {n} > 0 ? {n} : 0);"
     yield f"const {c} {name} = ({c})({lanes} < {body.in_all_lanes(f'{n}_lanes', integer)});"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from tilewright.errors import InternalError
 from tilewright.render.c.tiles.vocabulary import Vocabulary, all_lanes, index_text, literal, register_lanes
@@ -53,13 +53,14 @@ class Names(ABC):
             return f"({self.vocabulary.type(t)}){all_lanes(t) if is_set else '0'}"
         return self.constant(-int(is_set), t.integer)
 
-    def lanes_constant(self, lanes: Iterable[str], t: Type) -> str:
+    def lanes_constant(self, lanes: Sequence[str], t: Type) -> str:
         """A vector of literals."""
-        text = ", ".join(lanes)
+        is_splat = len(set(lanes)) == 1
+        text = self._repeated(lanes[0], len(lanes)) if is_splat else f"{{{', '.join(lanes)}}}"
         found = self._constants.get((text, t))
         if found is None:
             found = self._constants[text, t] = f"{self.prefix}c{len(self._constants)}"
-            self.definitions.append(f"const {self.vocabulary.type(t)} {found} = {{{text}}};")
+            self.definitions.append(f"const {self.vocabulary.type(t)} {found} = {text};")
         return found
 
     def index(self, index: IndexLike) -> str:
@@ -79,9 +80,12 @@ class Names(ABC):
         """A name or literal in every lane of a vector."""
         if t.lanes == 1:
             return text
-        lanes = register_lanes(t)
+        return f"({self.vocabulary.type(t)}){self._repeated(text, register_lanes(t))}"
+
+    def _repeated(self, text: str, lanes: int) -> str:
+        """An initialiser by a macro."""
         macro = self.vocabulary.define(f"in_{lanes}_lanes", f"#define in_{lanes}_lanes(x) {{{', '.join('x' * lanes)}}}")
-        return f"({self.vocabulary.type(t)}){macro}({text})"
+        return f"{macro}({text})"
 
     def defined(self, made: Instruction, text: str) -> str:
         """A statement: a value by an expression."""

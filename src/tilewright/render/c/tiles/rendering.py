@@ -35,8 +35,7 @@ class TileTexts:
         ...     b.store(x, i, b.load(x, i, vector("float32", 8)) + 1.0)
         >>> print(texts.function(b.program("add_one")))
         void add_one(long n, float *x) {
-          const float32x8 c0 = {0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f, \
-0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f};
+          const float32x8 c0 = in_8_lanes(0x1p0f);
           for (long i = 0; i < n; i += 8) {
             const float32x8 v0 = *(const float32x8_u *)(x + i);
             const float32x8 v1 = v0 + c0;

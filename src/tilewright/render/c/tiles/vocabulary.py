@@ -115,7 +115,7 @@ def literal(number: float, dtype: str) -> str:
     """A number of an element type; in parentheses where it has a sign.
 
     >>> literal(-1, "int8"), literal(300, "uint8"), literal(0.1, "float32"), literal(1, "bfloat16"), literal(-(2**63), "int64")
-    ('(-1)', '44', '0x1.99999a0000000p-4f', '16256', '(-9223372036854775807L - 1)')
+    ('(-1)', '44', '0x1.99999ap-4f', '16256', '(-9223372036854775807L - 1)')
     """
     if dtype in STORED_AS:
         return str(_half_bits(float(number), dtype))
@@ -142,7 +142,8 @@ def _float_literal(number: float, dtype: str) -> str:
         return f'__builtin_nan{f}("")'
     if math.isinf(number):
         return f"({'-' * (number < 0)}__builtin_inf{f}())"
-    text = f"{number.hex()}{f}"
+    digits, power = number.hex().split("p")
+    text = f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}p{int(power)}{f}"
     return f"({text})" if text.startswith("-") else text
 
 
