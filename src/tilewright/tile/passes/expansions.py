@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tilewright.tile.operations import COMPARISONS, Operation
-from tilewright.tile.passes import conversions, float_parts, integer_arithmetic
+from tilewright.tile.passes import conversions, float_parts, integer_arithmetic, strides
 from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.passes.float_parts import on_bits
 from tilewright.tile.program import Detail, Value
@@ -146,6 +146,7 @@ EXPANSIONS: Mapping[Operation, Expansion] = {
     Operation.HIGH_HALF: integer_arithmetic.high_half,
     Operation.PAIRS: integer_arithmetic.pairs,
     Operation.DOT: _dot,
+    Operation.LOAD: strides.load,
     Operation.CAST: conversions.cast,
     Operation.SATURATE: conversions.saturated,
 }

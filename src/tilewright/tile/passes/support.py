@@ -44,6 +44,8 @@ def is_supported(dialect: Dialect, operation: Operation, value_type: Type, opera
     """Whether values of these types, which fit registers, need no expansion."""
     if operation is Operation.BITCAST and (value_type.is_mask or operands[0].type.is_mask):
         return not dialect.has_mask_registers and value_type.lanes > 1
+    if operation is Operation.LOAD:
+        return value_type.lanes == 1
     if operation in MOVES:
         return True
     types = key_types(operation, value_type, operands)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import Vocabulary, all_lanes, register_lanes
 from tilewright.tile.index import Index
-from tilewright.tile.program import Instruction
+from tilewright.tile.operations import Operation
+from tilewright.tile.program import Instruction, Value
 from tilewright.tile.types import Type
 
 
@@ -59,9 +60,23 @@ def any_text(body: Names, mask: str, t: Type) -> str:
     return f"({' | '.join(f'{mask}[{i}]' for i in range(t.lanes))}) != 0"
 
 
-def lane_is_set(vocabulary: Vocabulary, mask: str, t: Type, lane: int) -> str:
-    """A condition on one lane."""
-    return f"{mask} >> {lane} & 1" if vocabulary.is_mask_register(t) else f"{mask}[{lane}]"
+def prefix_count(body: Names, mask: Value) -> str:
+    """How many lanes of a prefix are set, perhaps more than there are; empty of other masks."""
+    if not isinstance(mask, Instruction) or mask.operation is not Operation.PREFIX:
+        return ""
+    return str(mask.detail) if isinstance(mask.detail, int) else f"{body.value(mask)}_n"
+
+
+def condition(body: Names, mask: Value | None, lane: int) -> str | None:
+    """What stands before the statement of a lane: a condition, nothing without a mask; None where it is never set."""
+    if mask is None:
+        return ""
+    if count := prefix_count(body, mask):
+        if count.lstrip("-").isdigit():
+            return "" if int(count) > lane else None
+        return f"if ({count} > {lane}) "
+    name = body.value(mask)
+    return f"if ({name} >> {lane} & 1) " if body.vocabulary.is_mask_register(mask.type) else f"if ({name}[{lane}]) "
 
 
 def cast(vocabulary: Vocabulary, made: Instruction, operand: str) -> str:

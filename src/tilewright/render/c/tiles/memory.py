@@ -8,9 +8,10 @@ from tilewright.render.c.tiles import masks
 from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import SCALARS, STORED_AS, register_lanes
 from tilewright.tile.program import Instruction, Place, Store, Value
-from tilewright.tile.types import Type
+from tilewright.tile.types import Type, vector
 
-HARDWARE_POSITIONS = ("int32", "int64")
+IF_CHAIN = vector("int8", 8)
+"""Lanes that are loaded or stored one by one, each under a condition; more are in a loop."""
 
 
 def load(body: Names, made: Instruction) -> Iterator[str]:
@@ -32,11 +33,29 @@ def load(body: Names, made: Instruction) -> Iterator[str]:
         else:
             text = f'"{entry.mnemonic} %1, %2, %0" : "={register}"({name}) : {memory}, "{register}"({_of_lanes(body, mask)})'
         yield f"__asm__({text});"
+    elif place.stride == 1 and t.lanes > IF_CHAIN.lanes and (count := masks.prefix_count(body, mask)):
+        yield f"const {c} {name} = {_first(body, 'load', t)}({body.pointer(place)}, {count});"
     else:
         yield f"{c} {name} = {{0}};"
         for lane in range(t.lanes):
-            condition = masks.lane_is_set(body.vocabulary, body.value(mask), mask.type, lane)
-            yield f"if ({condition}) {name}[{lane}] = {body.element(place, lane)};"
+            condition = masks.condition(body, mask, lane)
+            if condition is not None:
+                yield f"{condition}{name}[{lane}] = {body.element(place, lane)};"
+
+
+def _first(body: Names, action: str, t: Type) -> str:
+    """A function that loads, or stores, the first lanes, by way of memory."""
+    c, element, lanes = body.vocabulary.type(t), SCALARS[t.dtype], register_lanes(t)
+    name = f"{action}_first_{t.dtype}x{t.lanes}"
+    loop = f"for (long i = 0; i < n && i < {t.lanes}; i++)"
+    inline = "static inline __attribute__((always_inline))"
+    if action == "load":
+        text = f"{inline} {c} {name}(const {element} *p, long n) {{\n  {element} lanes[{lanes}] = {{0}};\n"
+        text += f"  {loop} lanes[i] = p[i];\n  return *(const {c}_u *)lanes;\n}}"
+    else:
+        text = f"{inline} void {name}({element} *p, {c} v, long n) {{\n  {element} lanes[{lanes}];\n"
+        text += f"  *({c}_u *)lanes = v;\n  {loop} p[i] = lanes[i];\n}}"
+    return body.vocabulary.define(name, text)
 
 
 def _of_lanes(body: Names, mask: Value) -> str:
@@ -96,8 +115,9 @@ def gather(body: Names, made: Instruction) -> Iterator[str]:
     else:
         yield f"{c} {name} = {{0}};"
         for lane in range(t.lanes):
-            condition = masks.lane_is_set(body.vocabulary, body.value(mask), mask.type, lane)
-            yield f"if ({condition}) {name}[{lane}] = ({start})[{body.value(positions)}[{lane}]];"
+            condition = masks.condition(body, mask, lane)
+            if condition is not None:
+                yield f"{condition}{name}[{lane}] = ({start})[{body.value(positions)}[{lane}]];"
 
 
 def _has_instruction(body: Names, positions: Type, t: Type) -> bool:
@@ -136,18 +156,18 @@ def store(body: Names, statement: Store) -> Iterator[str]:
     place, t, mask = statement.place, statement.value.type, statement.mask
     value = body.value(statement.value)
     if t.lanes == 1:
-        condition = f"if ({body.value(mask)}) " if mask is not None else ""
-        yield f"{condition}{body.element(place)} = {value};"
+        yield f"{f'if ({body.value(mask)}) ' if mask is not None else ''}{body.element(place)} = {value};"
     elif mask is None and place.stride == 1 and not t.lanes & (t.lanes - 1):
         yield _stored(body, statement, value)
     elif mask is not None and place.stride == 1 and body.vocabulary.dialect.entry("masked store", t.dtype):
         yield _masked_store(body, statement, mask, value)
+    elif mask is not None and place.stride == 1 and t.lanes > IF_CHAIN.lanes and (count := masks.prefix_count(body, mask)):
+        yield f"{_first(body, 'store', t)}({body.pointer(place)}, {value}, {count});"
     else:
         for lane in range(t.lanes):
-            condition = ""
-            if mask is not None:
-                condition = f"if ({masks.lane_is_set(body.vocabulary, body.value(mask), mask.type, lane)}) "
-            yield f"{condition}{body.element(place, lane)} = {value}[{lane}];"
+            condition = masks.condition(body, mask, lane)
+            if condition is not None:
+                yield f"{condition}{body.element(place, lane)} = {value}[{lane}];"
 
 
 def _stored(body: Names, statement: Store, value: str) -> str:
