@@ -1,8 +1,8 @@
 """Register tiles of products, as tile programs in assembly, against the peak of the core, and what their text costs.
 
-Every tile multiplies panels of A and B of 32 KiB together, which stay in L1; shares are of the rate of a loop of the same instructions in
-registers, in the same rounds. Best of interleaved rounds. `--cost` counts the processor time of 48 tiles: the program, the text and
-one `as`, against the C compiler's for the kernels' C.
+Every tile multiplies panels of A and B of 32 KiB together, which stay in L1; shares are of the rate of a loop of the same
+instructions in registers, in the same rounds. Best of interleaved rounds. `--cost` counts the processor time of 48 tiles: the
+programs, the text and one `as`, against the C compiler's for the kernels' C.
 
     python benchmarks/studies/product_tiles.py [--runs 3] [--cost]
 """
@@ -135,13 +135,16 @@ def shares(run: int, directory: Path) -> None:
         if kernel is not None:
             of_kernel = Shape(kernel.rows, kernel.columns // kernel.lanes, kernel.lanes)
             source = kernel.emit("tile", frozenset({(of_kernel.rows, of_kernel.vectors)}))
-            text = '#pragma GCC visibility push(default)\n' + str(source.content)
+            text = "#pragma GCC visibility push(default)\n" + str(source.content)
             own = compiled(text, kernel, directory, f"own{key}")
             timed["kernel"], work["kernel"] = tile_call(own, harness, "tile", how, of_kernel, by_abi=True)
         best = interleaved(timed)
         rate = {one: work[one] / best[one] for one in timed}
         found = "  ".join(f"{one} {rate[one] / rate['peak']:.3f}" for one in timed if one != "peak")
-        print(f"{name:5}{rows}x{vectors * shape.lanes:<4}{dialect_name:12} {2e-9 * rate['peak'] * how.group:6.0f} GOP/s  {found}", flush=True)
+        print(
+            f"{name:5}{rows}x{vectors * shape.lanes:<4}{dialect_name:12} {2e-9 * rate['peak'] * how.group:6.0f} GOP/s  {found}",
+            flush=True,
+        )
 
 
 def tile_call(
@@ -182,7 +185,9 @@ def cost(directory: Path) -> None:
     command = toolchain.find()
     (directory / "all.c").write_text(source)
     flags = [one for one in command.flags("x86_64", kernel.features) if one != "-shared"]
-    spent("cc", lambda: subprocess.run([*command.command, *flags, "-c", "-o", directory / "c.o", directory / "all.c"], check=True))
+    spent(
+        "cc", lambda: subprocess.run([*command.command, *flags, "-c", "-o", directory / "c.o", directory / "all.c"], check=True)
+    )
 
 
 def spent(name: str, work: Callable[[], Result]) -> Result:

@@ -1,8 +1,9 @@
-"""What a compiler or a linker is given: C, assembly, or an object file."""
+"""What a compiler, an assembler or a linker is given: C, assembly, an object file, or a tile program that is rendered before."""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any, Protocol
 
 from tilewright.records import record
 
@@ -13,21 +14,39 @@ class SourceKind(Enum):
     C = "c"
     ASSEMBLY = "assembly"
     OBJECT = "object"
+    TILE = "tile"
+    """A tile program: `render/kernel_sources.py` makes assembly or C of it."""
+
+
+class TileSource(Protocol):
+    """What makes a tile program; equal ones make equal programs."""
+
+    @property
+    def name(self) -> str:
+        """The function that it becomes."""
+
+    def program(self) -> Any:
+        """The `tile.program.TileProgram`."""
+
+    def printed(self) -> str:
+        """Its text, for digests."""
 
 
 @record
 class KernelSource:
-    """The text (C or assembly) or the bytes (object file) that defines the function: a translation unit of its own.
+    """The text (C or assembly), the bytes (object file) or the program that defines the function: a translation unit of its own.
 
     C texts in the same vector dialect may also be put into one translation unit.
     """
 
     kind: SourceKind
-    content: str | bytes
+    content: str | bytes | TileSource
     joins: bool = False
-    """Whether it is C whose external functions are weak, so that one object may hold several (`translation_units.joined`)."""
+    """Whether its external functions are weak, so that one object may hold several (`translation_units.joined`)."""
 
     @property
     def octets(self) -> bytes:
         """The content as it stands in a file."""
-        return self.content.encode() if isinstance(self.content, str) else self.content
+        if isinstance(self.content, bytes):
+            return self.content
+        return (self.content if isinstance(self.content, str) else self.content.printed()).encode()

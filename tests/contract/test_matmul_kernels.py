@@ -19,9 +19,11 @@ from tests.contract.operands import Array, Operand, Strides, is_float, layouts, 
 from tests.support.emulated import EmulatedKernel, is_available, is_foreign
 from tests.support.guarded import in_child
 from tests.support.kernel_build import (
+    ASSEMBLER,
     COMPILERS,
     SANITIZER,
     Shapes,
+    assembles,
     command,
     kernel_library,
     load,
@@ -89,6 +91,8 @@ def _native(kernel: MicroKernel, compilers: Sequence[str], *, is_whole: bool) ->
             yield pytest.param(kernel, compiler, shapes if whole else outer_shapes, marks=marks, id=f"{kernel.name}-{compiler}")
             if not whole:
                 yield pytest.param(kernel, compiler, shapes, marks=[*marks, pytest.mark.rest], id=f"{kernel.name}-{compiler}-all")
+    if assembles(kernel):
+        yield pytest.param(kernel, ASSEMBLER, shapes, marks=_marks(kernel, ASSEMBLER), id=f"{kernel.name}-{ASSEMBLER}")
 
 
 def loaded(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles: Shapes = shapes) -> Call:

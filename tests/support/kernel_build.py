@@ -18,6 +18,8 @@ import filelock
 from tilewright import settings
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
 from tilewright.kernels.contract import matrix_parameters
+from tilewright.kernels.tile_ending import Case, dispatch_text
+from tilewright.render.kernel_sources import rendered
 from tilewright.runtime.compilation.flags import BY_FAMILY, COMMON, X86_64
 
 FLAGS = [*COMMON, "-Wall", "-Wextra", "-Werror"]
@@ -27,6 +29,8 @@ SANITIZER = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """Undefined behaviour ends the process, without a library that would report it."""
 SUFFIXES = {SourceKind.C: ".c", SourceKind.ASSEMBLY: ".s", SourceKind.OBJECT: ".o"}
 COMPILERS = ("gcc", "zig")
+ASSEMBLER = "as"
+"""In the place of a compiler: functions of single shapes as they are linked."""
 CROSS = {"ppc64le": "powerpc64le-linux-gnu-gcc"}
 """Debian's cross compilers, by architecture."""
 Shapes = Callable[[MicroKernel], list[tuple[int, int]]]
@@ -36,7 +40,7 @@ Shapes = Callable[[MicroKernel], list[tuple[int, int]]]
 @cache
 def command(compiler: str) -> tuple[str, ...] | None:
     """How to start a compiler, or None where it is missing."""
-    if compiler == "gcc":
+    if compiler in ("gcc", ASSEMBLER):
         path = shutil.which("gcc")
         return (path, *BY_FAMILY["gcc"]) if path else None
     spec = find_spec("ziglang")
@@ -121,8 +125,31 @@ def caller(kernel: MicroKernel) -> str:
 @cache
 def kernel_library(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles: Shapes = shapes) -> Path:
     """The kernel with all its shapes, behind an exported function `call` of the contract's type. Compiled once per compiler."""
+    if compiler == ASSEMBLER:
+        return build(assembled(kernel, tiles), kernel.features, "gcc", extra)
     source = kernel.emit("kernel_under_test", frozenset(tiles(kernel)))
     return build([source, KernelSource(SourceKind.C, caller(kernel))], kernel.features, compiler, extra)
+
+
+def assembles(kernel: MicroKernel) -> bool:
+    """Whether the functions of single shapes are tile programs."""
+    return kernel.emit_shape is not None and kernel.emit_shape("f", 1, 1, None, False).kind is SourceKind.TILE
+
+
+def assembled(kernel: MicroKernel, tiles: Shapes) -> list[KernelSource]:
+    """The functions of all shapes, most of them in assembly, and the function `call` that chooses among them."""
+    assert kernel.emit_shape is not None
+    assert kernel.of_shape is not None
+    sizes = [(m, v * kernel.lanes - rest) for m, v in tiles(kernel) for rest in (0, *((1,) if kernel.lanes > 1 else ()))]
+    sources = [rendered(kernel.emit_shape("kernel_under_test", m, n, None, False)) for m, n in sizes]
+    arguments = ", ".join(name for name in parameters(kernel) if name not in ("m", "n"))
+    cases: list[Case] = []
+    for m, n in sizes:
+        function, last = kernel.of_shape("kernel_under_test", m, n)
+        cases.append((m, -(-n // kernel.lanes), bool(last), f"{function}({arguments}{', last' * bool(last)})"))
+    declarations = [f"extern {kernel.shape_signature('kernel_under_test', m, n)};" for m, n in sizes]
+    text = "\n".join([*declarations, dispatch_text(f"{EXPORT} {kernel.signature('call')}", cases, kernel.lanes)])
+    return [KernelSource(SourceKind.C, text), *sources]
 
 
 def load(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles: Shapes = shapes) -> Callable[..., None]:

@@ -32,8 +32,11 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
 from tilewright.kernels.tile_ending import dispatch_text, function_text, matmul_kernel, wanted_shapes
+from tilewright.kernels.tile_sources import tile_source
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.records import record
+from tilewright.tile.products.arithmetic import F32
+from tilewright.tile.products.tile import Options, Shape
 
 Form: TypeAlias = Callable[..., Tile]
 """Makes the tile of a shape."""
@@ -55,6 +58,7 @@ def outer_product_kernel(
     has_nested: bool = False,
     form: Form | None = None,
     rows_per_instruction: int = 1,
+    assembles: bool = True,
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
 
@@ -62,13 +66,14 @@ def outer_product_kernel(
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip. With `reduction_loops` of 2 a tile stays in
     registers while two nested loops pass, for example the taps of a convolution around its channels; `has_nested` says that the
     same tile is declared with `NESTED_LOOPS`. `form` writes the statements of a shape (`Tile` where None), for matrix units
-    with `rows_per_instruction`.
+    with `rows_per_instruction`. `assembles`: whether functions of one shape may be assembly, in which steps are not unrolled.
 
     >>> from tilewright.kernels.registry import dialects
     >>> outer_product_kernel(max(dialects(), key=lambda dialect: dialect.lanes), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
-    texts = _Texts(dialect, rows, vectors, prefetch, unroll, reduction_loops, form if form is not None else Tile)
+    assembles = assembles and form is None
+    texts = _Texts(dialect, rows, vectors, prefetch, unroll, reduction_loops, form if form is not None else Tile, assembles)
     columns = vectors * dialect.lanes
     tile_name = f"matmul_{dialect.name}_f32_{rows}x{columns}"
     ahead, nest = ["prefetch", *prefetch] if prefetch else [], [f"nest{reduction_loops}"] if reduction_loops > 1 else []
@@ -103,6 +108,7 @@ class _Texts:
     unroll: int
     reduction_loops: int
     form: Form
+    assembles: bool
 
     def emit(self, name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         """Of `MicroKernel.emit` and `MicroKernel.emit_with`."""
@@ -151,9 +157,18 @@ class _Texts:
     def emit_shape(self, name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
         """Of `MicroKernel.emit_shape`."""
         shape = m, -(-n // self.dialect.lanes), bool(n % self.dialect.lanes)
-        tile = self._tile(self.form, shape, () if prefetching else self.prefetch, epilogue, prefetching)
-        text = unit_text(self.dialect, (*tile.ending().vocabulary(), _variant(name, tile)))
-        return KernelSource(SourceKind.C, text, joins=True)
+        prefetch = () if prefetching else self.prefetch
+        tile = self._tile(self.form, shape, prefetch, epilogue, prefetching)
+
+        def in_c() -> KernelSource:
+            text = unit_text(self.dialect, (*tile.ending().vocabulary(), _variant(name, tile)))
+            return KernelSource(SourceKind.C, text, joins=True)
+
+        if epilogue is not None or not self.assembles:
+            return in_c()
+        options = Options(prefetch=prefetch, prefetches_next=prefetching, is_wide=self.vectors >= WIDE_VECTORS)
+        of_tile = Shape(m, tile.vectors, self.dialect.lanes, tile.edge)
+        return tile_source(f"{name}_{tile.suffix}", self.dialect, F32, of_tile, options, in_c)
 
 
 def _variant(name: str, tile: Tile) -> str:

@@ -42,6 +42,7 @@ from tilewright.render.c.c_file import (
     with_prelude,
 )
 from tilewright.render.c.nest import defined, node_helpers, node_lines, routine_like, routine_of
+from tilewright.render.kernel_sources import rendered
 
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -189,7 +190,9 @@ def _file(
     """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
     called = functions_of(file, (leaf for routine in routines for leaf in routine.leaves))
     used = helpers.union(*(routine.helpers for routine in routines))
-    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*called.text, *functions])}", called.linked
+    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*called.text, *functions])}", tuple(
+        map(rendered, called.linked)
+    )
 
 
 @dataclass(slots=True)

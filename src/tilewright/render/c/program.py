@@ -40,6 +40,7 @@ from tilewright.render.c.c_file import Argument, File, Prepared, RoutineSource
 from tilewright.render.c.library import emit_files, emit_packing, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import leaves_of
 from tilewright.render.c.operator_nests import shared
+from tilewright.render.kernel_sources import rendered
 
 ENTRY_POINT = "tilewright_run"
 LARGEST_LONG = (1 << 63) - 1
@@ -228,4 +229,4 @@ def linked_kernels(plan: Plan) -> LinkedKernels:
     nests = lower(plan, kernels, dialect.lanes, stored)
     file = File("", (), dialect, kernels, (), (), 0)
     called = functions(file, (leaf for nest in nests for leaf in leaves_of(nest)))
-    return LinkedKernels(called.linked, machine.architecture, features)
+    return LinkedKernels(tuple(map(rendered, called.linked)), machine.architecture, features)

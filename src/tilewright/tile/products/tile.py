@@ -58,7 +58,7 @@ class Shape:
         return f"{self.rows}x{self.vectors}{'_edge' * self.has_part}"
 
 
-@record(eq=False)
+@record
 class Options:
     """How a tile loops, prefetches and ends.
 
