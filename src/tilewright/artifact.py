@@ -89,9 +89,9 @@ class Artifact:
 
     @property
     def source(self) -> str:
-        """All C text, file by file."""
+        """All text, C and assembly, file by file."""
         files = (*self.linked, *self.kernels)
-        return "\n".join([self.text, *(str(source.content) for source in files if source.kind is SourceKind.C)])
+        return "\n".join([self.text, *(str(source.content) for source in files if source.kind is not SourceKind.OBJECT)])
 
     @property
     def key(self) -> str:
