@@ -28,7 +28,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.render.assembly.function import assembly, unit
 from tilewright.runtime.compilation import toolchain
 from tilewright.tile.dialects.registry import dialects
-from tilewright.tile.products.arithmetic import F32, F64, S16, S32, Arithmetic, of_dots
+from tilewright.tile.products.arithmetic import F32, Arithmetic, of_dots, of_elements
 from tilewright.tile.products.tile import Shape, product
 
 Result = TypeVar("Result")
@@ -47,7 +47,8 @@ __attribute__((visibility("default"))) double seconds(function *f, const long *a
   return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 }
 """
-U8S8 = of_dots("uint8", "int8")
+F64, S32 = of_elements("float64"), of_elements("int32")
+S16, U8S8 = of_dots("int16", "int16"), of_dots("uint8", "int8")
 FMA, DOT = "vfmadd231{} {{r}}, {{x}}, {{y}}", "{} {{r}}, {{x}}, {{y}}"
 TILES = (
     ("f32", F32, "avx512", (6, 4), (FMA.format("ps"),), "matmul_avx512_f32_6x64"),
@@ -57,7 +58,7 @@ TILES = (
     ("f64", F64, "avx512", (8, 3), (FMA.format("pd"),), "matmul_avx512_f64_8x24"),
     ("f64", F64, "avx512", (6, 4), (FMA.format("pd"),), "matmul_avx512_f64_6x32"),
     ("s32", S32, "avx512", (6, 4), ("vpmulld {z}, {x}, {y}", "vpaddd {r}, {r}, {z}"), "matmul_avx512_s32_6x64"),
-    ("s16", S16, "avx512_vnni", (6, 4), (DOT.format("vpdpwssd"),), "matmul_avx2_s16s16_5x16"),
+    ("s16", S16, "avx512_vnni", (6, 4), (DOT.format("vpdpwssd"),), "matmul_avx512_s16s16vnni_6x64"),
     ("u8s8", U8S8, "avx512_vnni", (6, 4), (DOT.format("vpdpbusd"),), "matmul_avx512_u8s8vnni_6x64"),
     ("f32", F32, "avx2", (6, 2), (FMA.format("ps"),), "matmul_avx2_f32_6x16"),
     ("f32", F32, "avx2", (12, 1), (FMA.format("ps"),), "matmul_avx2_f32_12x8"),

@@ -11,7 +11,7 @@ whole vectors, and a last vector that is loaded and stored in part; a third one,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 
@@ -26,8 +26,11 @@ from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER, Accumula
 from tilewright.kernels.helpers import filled
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
+from tilewright.kernels.tile_sources import tile_source
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.records import record
+from tilewright.tile.products.arithmetic import Arithmetic as TileArithmetic
+from tilewright.tile.products.tile import PLAIN, Shape
 
 TEXTS = CTexts(__file__)
 
@@ -57,6 +60,8 @@ class Arithmetic:
     """As `MicroKernel.chain_cycles`."""
     flushes: bool = False
     """As `MicroKernel.flushes`."""
+    tile: Callable[[str, str], TileArithmetic] | None = None
+    """The same for tile programs, of the types of the operands; None where they lack an operation."""
 
     @property
     def interleave(self) -> int:
@@ -88,13 +93,17 @@ def interleaved_product_kernel(
         return tile.function, (str(last),) if last else ()
 
     def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
-        vectors = -(-n // dialect.lanes)
-        tiles = (
-            tile_of(name, m, vectors, is_edge=True, is_strided=True, epilogue=epilogue),
-            tile_of(name, m, vectors, is_edge=bool(n % dialect.lanes), epilogue=epilogue),
-        )
-        texts = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary(), *(tile.text() for tile in tiles))
-        return KernelSource(SourceKind.C, unit_text(dialect, texts), joins=True)
+        tile = tile_of(name, m, -(-n // dialect.lanes), is_edge=bool(n % dialect.lanes), epilogue=epilogue)
+
+        def in_c() -> KernelSource:
+            tiles = replace(tile, is_edge=True, is_strided=True), tile
+            texts = (*_vocabulary(arithmetic, name), *tile.ending().vocabulary(), *(one.text() for one in tiles))
+            return KernelSource(SourceKind.C, unit_text(dialect, texts), joins=True)
+
+        if epilogue is not None or arithmetic.tile is None:
+            return in_c()
+        shape, of_tile = Shape(m, tile.vectors, dialect.lanes, tile.is_edge), arithmetic.tile(*arithmetic.element_types[:2])
+        return tile_source(tile.function, dialect, of_tile, shape, PLAIN, in_c, arithmetic.features)
 
     columns = vectors * dialect.lanes
     name = f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}"

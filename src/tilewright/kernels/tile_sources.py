@@ -15,9 +15,6 @@ from tilewright.tile.products.arithmetic import Arithmetic
 from tilewright.tile.products.tile import Options, Shape, product
 from tilewright.tile.program import TileProgram
 
-ASSEMBLED = ("avx2", "avx512")
-"""Dialects of vectors of which `render/assembly` knows the instructions."""
-
 
 @record
 class ProductSource:
@@ -56,8 +53,6 @@ def tile_source(
     otherwise: Callable[[], KernelSource],
     features: frozenset[str] = frozenset(),
 ) -> KernelSource:
-    """A tile for the linker: as a program where assembly may come of it."""
-    if dialect.name not in ASSEMBLED:
-        return otherwise()
+    """A tile for the linker."""
     source = ProductSource(function, tile_dialect(dialect, features), arithmetic, shape, options, otherwise)
     return KernelSource(SourceKind.TILE, source, joins=True)

@@ -22,8 +22,11 @@ from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER, Accumula
 from tilewright.kernels.helpers import filled, texts
 from tilewright.kernels.interleaved_product import given, words
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
+from tilewright.kernels.tile_sources import tile_source
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.records import record
+from tilewright.tile.products.arithmetic import of_elements
+from tilewright.tile.products.tile import PLAIN, Shape
 
 TEXTS = CTexts(__file__)
 WORD_BYTES = 4
@@ -87,7 +90,14 @@ def typed_product_kernel(
 
     def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
         tile = tile_of(name, m, -(-n // lanes), bool(n % lanes), epilogue)
-        return KernelSource(SourceKind.C, unit_text(dialect, (*tile.vocabulary(), tile.text())), joins=True)
+
+        def in_c() -> KernelSource:
+            return KernelSource(SourceKind.C, unit_text(dialect, (*tile.vocabulary(), tile.text())), joins=True)
+
+        if epilogue is not None or len(set(arithmetic.element_types)) > 1:
+            return in_c()
+        shape = Shape(m, tile.vectors, lanes, tile.is_edge)
+        return tile_source(tile.function, dialect, of_elements(arithmetic.element_types[0]), shape, PLAIN, in_c)
 
     columns = vectors * lanes
     return matmul_kernel(

@@ -25,15 +25,16 @@ from tilewright.tile.verifier import verify
 
 ARITHMETIC = {
     "f32": arithmetic.F32,
-    "f64": arithmetic.F64,
-    "s32": arithmetic.S32,
-    "s64": arithmetic.S64,
-    "s16": arithmetic.S16,
+    "f64": arithmetic.of_elements("float64"),
+    "s32": arithmetic.of_elements("int32"),
+    "u32": arithmetic.of_elements("uint32"),
+    "s64": arithmetic.of_elements("int64"),
+    "s16": arithmetic.of_dots("int16", "int16"),
     "u8s8": arithmetic.of_dots("uint8", "int8"),
     "s8u8": arithmetic.of_dots("int8", "uint8"),
     "pairs": arithmetic.of_pairs("uint8", "int8"),
     "apart": arithmetic.of_bytes_apart("int8", "uint8"),
-    "bf16": arithmetic.BF16,
+    "bf16": arithmetic.of_widened("bfloat16", "bfloat16"),
 }
 OPTIONS = (
     Options(prefetch=("left",)),

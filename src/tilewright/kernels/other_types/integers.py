@@ -19,10 +19,11 @@ from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
+from tilewright.tile.products.arithmetic import of_bytes_apart
 
 TEXTS = CTexts(__file__)
 TYPES = ("uint8", "int8", "int32")
-U8S8 = Arithmetic("u8s8", TYPES, 2, "tw_u8s8_sums", with_instructions(TEXTS["u8s8"]), chain_cycles=1)
+U8S8 = Arithmetic("u8s8", TYPES, 2, "tw_u8s8_sums", with_instructions(TEXTS["u8s8"]), chain_cycles=1, tile=of_bytes_apart)
 
 
 def exchanged(arithmetic: Arithmetic) -> Arithmetic:

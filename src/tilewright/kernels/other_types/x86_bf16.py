@@ -12,6 +12,13 @@ from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 from tilewright.kernels.other_types.bf16 import BF16, TYPES
+from tilewright.tile.products.arithmetic import Arithmetic as TileArithmetic
+from tilewright.tile.products.arithmetic import of_dots
+
+
+def _dots(left: str, right: str) -> TileArithmetic:
+    return of_dots(left, right, "float32")
+
 
 INSTRUCTION = '__asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));'
 DOTS_TEXT = f"""\
@@ -23,7 +30,7 @@ TW_INLINE tw_vec bf16dots_add(tw_vec sum, tw_int a, tw_int b) {{
   return sum;
 }}
 """
-DOTS = Arithmetic("bf16dots", TYPES, 1, "tw_vec", DOTS_TEXT, frozenset({"avx512_bf16"}), flushes=True)
+DOTS = Arithmetic("bf16dots", TYPES, 1, "tw_vec", DOTS_TEXT, frozenset({"avx512_bf16"}), flushes=True, tile=_dots)
 
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12: see docs/kernels.md. That of dots is not: Intel's cores have one unit for

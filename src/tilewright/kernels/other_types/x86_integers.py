@@ -30,6 +30,7 @@ from tilewright.kernels.helpers import filled
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 from tilewright.kernels.other_types.integers import TYPES, U8S8, of_both_signs
 from tilewright.kernels.saturation import Saturation
+from tilewright.tile.products.arithmetic import of_dots, of_pairs
 
 TEXTS = CTexts(__file__)
 LARGEST = 127
@@ -42,19 +43,21 @@ def dots(element_types: ElementTypes, name: str, instruction: str, *, has_512: b
     feature, macro = ("avx512_vnni", "__AVX512VNNI__") if has_512 else ("avx_vnni", "__AVXVNNI__")
     places = {"PREFIX": name, "INSTRUCTION": instruction, "MACRO": macro}
     places |= {"VECTOR": vector, "ENCODING": encoding, "REGISTER": register}
-    return Arithmetic(name, element_types, 1, f"tw_{name}_sums", filled(TEXTS["dots"], places), frozenset({feature}))
+    text = filled(TEXTS["dots"], places)
+    return Arithmetic(name, element_types, 1, f"tw_{name}_sums", text, frozenset({feature}), tile=of_dots)
 
 
 def words(name: str, features: frozenset[str], register: str) -> Arithmetic:
     """The arithmetic of sums of two products of 16 bits, by the letter of their registers in assembly."""
     text = filled(TEXTS["s16s16"], {"PREFIX": name, "REGISTER": register})
-    return Arithmetic(name, WORD_TYPES, 1, f"tw_{name}_sums", text, features, chain_cycles=1)
+    return Arithmetic(name, WORD_TYPES, 1, f"tw_{name}_sums", text, features, chain_cycles=1, tile=of_dots)
 
 
 def pairs(features: frozenset[str], register: str) -> Arithmetic:
     """The arithmetic of sums of pairs for machines with these features, by the letter of their registers in assembly."""
     text = filled(TEXTS["pairs"], {"REGISTER": register})
-    return Arithmetic("u8s8pairs", TYPES, 1, "tw_u8s8pairs_sums", text, features, Saturation("right"), chain_cycles=1)
+    bound = Saturation("right")
+    return Arithmetic("u8s8pairs", TYPES, 1, "tw_u8s8pairs_sums", text, features, bound, chain_cycles=1, tile=of_pairs)
 
 
 BW = frozenset({"avx512bw"})

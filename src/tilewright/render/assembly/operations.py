@@ -111,11 +111,11 @@ class Operations(Registers):
         if left.type.bits == 8 and right.type.dtype == "uint8":
             left, right = right, left
         dtype = right.type.dtype
-        needed = {"int16": "avx512_vnni", "int8": "avx512_vnni", "bfloat16": "avx512_bf16"}.get(dtype, "")
+        needed = "avx512_bf16" if dtype == "bfloat16" else "avx512_vnni" if self.wide else "avx_vnni"
         if dtype == "int8" and left.type.dtype != "uint8":
             raise UnsupportedOperation("no assembly of products of signed bytes")
-        if needed in self.dialect.features and self.wide:
-            self.with_total(DOTS[dtype], left, right, total, to)
+        if needed in self.dialect.features and (self.wide or dtype == "int8"):
+            self.with_total(f"{'' if self.wide else '{vex} '}{DOTS[dtype]}", left, right, total, to)
         elif dtype == "int16" and left.type.dtype == "int16":
             product = self.product(value)
             first, temporary = self.operand(left)

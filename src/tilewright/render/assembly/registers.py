@@ -16,6 +16,8 @@ from tilewright.tile.program import Constant, Instruction, Place, TileProgram, V
 from tilewright.tile.types import Type
 
 MASK_REGISTERS = 7
+FEATURES = (frozenset({"avx2", "fma"}), frozenset({"avx512f"}))
+"""Of dialects with fused multiply-adds whose instructions are known here: one of these."""
 SIZES = {256: "ymmword", 512: "zmmword"}
 ZERO_IDIOMS = 16
 """Registers that a short instruction of AVX clears as a whole."""
@@ -28,7 +30,8 @@ class Registers:
 
     def __init__(self, program: TileProgram, dialect: Dialect, name: str) -> None:
         """Raises `UnsupportedOperation` for programs of no dialect of x86, and for functions of values."""
-        if dialect.vector_bits not in SIZES or program.result is not None or program.tables:
+        is_known = any(features <= dialect.features for features in FEATURES)
+        if not is_known or program.result is not None or program.tables:
             raise UnsupportedOperation(f"no assembly of {program.name} for {dialect.name}")
         self.program, self.dialect, self.name = program, dialect, name
         self.wide = dialect.vector_bits == 512

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 from tilewright.records import record
@@ -42,6 +43,7 @@ class Arithmetic:
         return vector(self.total if self.group == 1 else "int32", lanes)
 
 
+@cache
 def of_elements(dtype: str) -> Arithmetic:
     """Products and sums of one type: floats are fused where the dialect does so, integers wrap."""
     return Arithmetic(dtype, dtype, dtype, Builder.multiply_add)
@@ -56,6 +58,7 @@ def _as(dtype: str) -> Parts:
     return parts
 
 
+@cache
 def of_dots(left: str, right: str, total: str = "int32") -> Arithmetic:
     """One instruction multiplies all steps of a lane, and adds the products to the sum."""
     return Arithmetic(left, right, total, Builder.dot, _as(left), _as(right))
@@ -68,6 +71,7 @@ def _pairs(builder: Builder, left: Value, right: Value, total: Value) -> Value:
     return builder.dot(sums, builder.constant(1, sums.type), total)
 
 
+@cache
 def of_pairs(left: str, right: str) -> Arithmetic:
     """Bytes of which neighbouring products fit in 16 bits together."""
     return Arithmetic(left, right, "int32", _pairs, _as(left), _as(right))
@@ -89,6 +93,7 @@ def _apart(dtype: str) -> Parts:
     return parts
 
 
+@cache
 def of_bytes_apart(left: str, right: str) -> Arithmetic:
     """Bytes of any values, as lanes of 16 bits: exact for all."""
     return Arithmetic(left, right, "int32", Builder.dot, _apart(left), _apart(right))
@@ -101,7 +106,10 @@ def _widened(builder: Builder, words: Value) -> tuple[Value, ...]:
     return builder.bitcast(bits << 16, floats), builder.bitcast(bits & 0xFFFF0000, floats)
 
 
-F32, F64, S32, U32, S64, U64 = map(of_elements, ("float32", "float64", "int32", "uint32", "int64", "uint64"))
-S16 = of_dots("int16", "int16")
-BF16 = Arithmetic("bfloat16", "bfloat16", "float32", Builder.multiply_add, _widened, _widened)
-BF16_DOTS = of_dots("bfloat16", "bfloat16", "float32")
+@cache
+def of_widened(left: str, right: str) -> Arithmetic:
+    """bfloat16 as the float32 that it is the upper half of."""
+    return Arithmetic(left, right, "float32", Builder.multiply_add, _widened, _widened)
+
+
+F32 = of_elements("float32")
