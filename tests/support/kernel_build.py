@@ -132,8 +132,8 @@ def kernel_library(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = 
 
 
 def assembles(kernel: MicroKernel) -> bool:
-    """Whether the functions of single shapes are tile programs."""
-    return kernel.emit_shape is not None and kernel.emit_shape("f", 1, 1, None, False).kind is SourceKind.TILE
+    """Whether functions of single shapes are assembly."""
+    return kernel.emit_shape is not None and rendered(kernel.emit_shape("f", 1, 1, None, False)).kind is SourceKind.ASSEMBLY
 
 
 def assembled(kernel: MicroKernel, tiles: Shapes) -> list[KernelSource]:
