@@ -114,7 +114,7 @@ class Operations(Registers):
         needed = "avx512_bf16" if dtype == "bfloat16" else "avx512_vnni" if self.wide else "avx_vnni"
         if dtype == "int8" and left.type.dtype != "uint8":
             raise UnsupportedOperation("no assembly of products of signed bytes")
-        if needed in self.dialect.features and (self.wide or dtype == "int8"):
+        if needed in self.dialect.features and (self.wide or dtype != "bfloat16"):
             self.with_total(f"{'' if self.wide else '{vex} '}{DOTS[dtype]}", left, right, total, to)
         elif dtype == "int16" and left.type.dtype == "int16":
             product = self.product(value)
