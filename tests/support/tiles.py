@@ -100,7 +100,9 @@ class InC:
         texts = TileTexts(self.dialect)
         bodies = [texts.function(one, f"{EXPORT} ") for one in programs]
         source = KernelSource(SourceKind.C, "\n".join([texts.definitions(), *bodies]))
-        library = ctypes.CDLL(str(build([source], self.dialect.features, self.compiler, UNUSED)))
+        path = build([source], self.dialect.features, self.compiler, UNUSED)
+        library = ctypes.CDLL(str(path))
+        path.unlink(missing_ok=True)
         return [_called(one, library) for one in programs]
 
 
