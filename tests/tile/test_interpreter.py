@@ -80,6 +80,14 @@ def test_scales_are_rounded_once() -> None:
     assert [str(x) for x in found] == ["2.0", "-0.5", str(np.float32(2.0**-148)), str(np.float32(2.0**-148)), "nan", "nan"]
 
 
+def test_fractions_are_below_1() -> None:
+    x = f32(1.25, -1.25, -1e-30, 3, -math.inf, math.nan, -0.11374613)
+    found = of(Operation.FRACTION, vector("float32", 7), x)
+    assert [str(one) for one in found[:6]] == ["0.25", "0.75", str(np.float32(1 - 2.0**-24)), "-0.0", "0.0", "nan"]
+    exact = 1 + Fraction(float(x[6]))
+    assert 0 < exact - Fraction(float(found[6])) < Fraction(1, 2**24)
+
+
 def test_quotients_go_toward_zero() -> None:
     left, right = np.array([7, -7, 7, -7, 5, -128], np.int8), np.array([2, 2, -2, -2, 0, -1], np.int8)
     assert of(Operation.QUOTIENT, vector("int8", 6), left, right).tolist() == [3, -3, -3, 3, 0, -128]

@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.tile.operations import Operation
-from tilewright.tile.rounding import Array, fma, from_bfloat16, to_bfloat16, to_f32_odd
+from tilewright.tile.rounding import Array, error_of_sum, fma, from_bfloat16, to_bfloat16, to_f32_odd
 from tilewright.tile.types import FLOATS, Type
 
 
@@ -83,6 +83,14 @@ def _scale(x: Array, by: Array) -> Array:
     return np.where(np.isinf(by), infinite, np.where(np.isnan(by), by, plain))
 
 
+def _fraction(x: Array) -> Array:
+    floor, zero = np.floor(x), x.dtype.type(0)
+    near = x - floor
+    is_above = error_of_sum(x, -floor, near) < 0
+    below = np.where(is_above, np.nextafter(near, -zero), near)
+    return np.where(np.isinf(x), zero, np.where(near == 0, -zero, below))
+
+
 def _high_half(left: Array, right: Array) -> Array:
     bits = left.dtype.itemsize * 8
     wide = np.dtype(object) if bits == 64 else np.dtype(np.uint64 if left.dtype.kind == "u" else np.int64)
@@ -146,6 +154,7 @@ FLOAT_FUNCTIONS: Mapping[Operation, Callable[..., Array]] = {
     Operation.EXPONENT: _exponent,
     Operation.MANTISSA: _mantissa,
     Operation.SCALE: _scale,
+    Operation.FRACTION: _fraction,
 }
 INTEGER_FUNCTIONS: Mapping[Operation, Callable[..., Array]] = {
     Operation.QUOTIENT: _quotient,

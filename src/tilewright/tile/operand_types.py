@@ -271,6 +271,7 @@ _RULES: Mapping[Operation, Callable[[Instruction], str]] = {
             Operation.ROUND,
             Operation.EXPONENT,
             Operation.MANTISSA,
+            Operation.FRACTION,
         ),
         _like_result(1, _is_computed_float),
     ),

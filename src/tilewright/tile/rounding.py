@@ -37,7 +37,7 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     total = product + term
     if a.dtype == np.float32 and not _is_doubtful(total).any():
         return np.asarray(total, np.float32)
-    return np.asarray(to_odd(total, _error_of_sum(product, term, total)), a.dtype)
+    return np.asarray(to_odd(total, error_of_sum(product, term, total)), a.dtype)
 
 
 def _is_doubtful(total: Array) -> Array:
@@ -47,7 +47,7 @@ def _is_doubtful(total: Array) -> Array:
     return found
 
 
-def _error_of_sum(a: Array, b: Array, total: Array) -> Array:
+def error_of_sum(a: Array, b: Array, total: Array) -> Array:
     """What rounding left out of `a + b`, exactly [Knuth's TwoSum]."""
     part = total - a
     error: Array = (a - (total - part)) + (b - part)
@@ -71,10 +71,10 @@ def _fma_f64(a: Array, b: Array, c: Array) -> Array:
     low = _error_of_product(a, b, product)
     high = c + low
     total = product + high
-    rest = _error_of_sum(c, low, high)
-    error = _error_of_sum(product, high, total)
+    rest = error_of_sum(c, low, high)
+    error = error_of_sum(product, high, total)
     sum_of_errors = rest + error
-    odd = to_odd(sum_of_errors, _error_of_sum(rest, error, sum_of_errors))
+    odd = to_odd(sum_of_errors, error_of_sum(rest, error, sum_of_errors))
     result = total + odd
     has_exact_product = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b)
     result = np.where(has_exact_product, product + c, np.where(np.isfinite(c), result, c))

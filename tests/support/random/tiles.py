@@ -37,7 +37,7 @@ ONE_NUMBER = (Operation.NEGATE, Operation.ABSOLUTE)
 THREE_NUMBERS = (Operation.FMA, Operation.MULTIPLY_ADD)
 ONE_FLOAT = (
     *(Operation.SQUARE_ROOT, Operation.FLOOR, Operation.CEIL, Operation.TRUNCATE, Operation.ROUND),
-    *(Operation.EXPONENT, Operation.MANTISSA),
+    *(Operation.EXPONENT, Operation.MANTISSA, Operation.FRACTION),
 )
 TWO_INTEGERS = (Operation.QUOTIENT, Operation.REMAINDER, Operation.HIGH_HALF, Operation.AND, Operation.OR, Operation.XOR)
 OF_TWO_INDICES = [one for one in IntegerOperation if one not in (IntegerOperation.CHOOSE, IntegerOperation.VALUE)]

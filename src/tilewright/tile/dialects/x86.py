@@ -213,6 +213,7 @@ def exponents() -> Iterator[tuple[Key, Entry]]:
         yield (Operation.EXPONENT, dtype), Entry("", f"vgetexp{p}", "01", 4)
         yield (Operation.MANTISSA, dtype), Entry("", f"vgetmant{p} $0,", "01", 4)
         yield (Operation.SCALE, dtype), Entry("", f"vscalef{p}", "01", 4)
+        yield (Operation.FRACTION, dtype), Entry("", f"vreduce{p} $9,", "0", 4)
 
 
 def masked_moves() -> Iterator[tuple[Key, Entry]]:

@@ -124,6 +124,7 @@ BY_OPERATION: Mapping[Operation, Expansion] = {
     Operation.EXPONENT: float_parts.exponent,
     Operation.MANTISSA: float_parts.mantissa,
     Operation.SCALE: float_parts.scaled,
+    Operation.FRACTION: float_parts.fraction,
 }
 EXPANSIONS: Mapping[Operation, Expansion] = {
     **{

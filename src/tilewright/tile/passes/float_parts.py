@@ -113,6 +113,19 @@ def mantissa(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: De
     return b.select(x.equals(x), on_bits(b, near, lambda bits: bits & kept | bits_of(1.0, t.dtype)), x)
 
 
+def fraction(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+    """What the difference has been rounded up by is taken off: the bit before, as it is positive then."""
+    (x,) = operands
+    below = b.apply(Operation.FLOOR, x)
+    near = x - below
+    part = near - x
+    error = (x - (near - part)) + (b.constant(0.0, t) - below - part)
+    bits = b.bitcast(near, unsigned(t))
+    found = b.bitcast(b.select(error < 0.0, bits - 1, bits), t)
+    found = b.select(near.equals(0.0), b.constant(-0.0, t), found)
+    return b.select(absolute(b, x).equals(math.inf), 0.0, found)
+
+
 def scaled(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """By three powers of two, of which the last takes what it can: should one before it be inexact, the result is 0."""
     x, by = operands

@@ -37,7 +37,9 @@ BY_TABLE_IN_SCALARS = frozenset(
 )
 ALWAYS_EXPANDED = frozenset((Operation.MULTIPLY_ADD, Operation.REDUCE, Operation.ABSOLUTE, Operation.SATURATE))
 """In scalars, which C has no operator for either."""
-IN_TERMS_OF_OTHERS = frozenset((Operation.EXPONENT, Operation.MANTISSA, Operation.SCALE, Operation.DOT, Operation.PAIRS))
+IN_TERMS_OF_OTHERS = frozenset(
+    (Operation.EXPONENT, Operation.MANTISSA, Operation.SCALE, Operation.FRACTION, Operation.DOT, Operation.PAIRS)
+)
 
 
 def is_supported(dialect: Dialect, operation: Operation, value_type: Type, operands: tuple[Value, ...]) -> bool:
