@@ -85,6 +85,11 @@ def quotient(function: Function, interval: tuple[Any, Any], above: int, below: i
     return found[above::-1], [*found[:above:-1], 1.0]
 
 
+def normalised(quotient: tuple[list[float], list[float]]) -> tuple[list[float], list[float]]:
+    """The same with 1 as the first coefficient of P."""
+    return tuple([one / quotient[0][0] for one in part] for part in quotient)  # type: ignore[return-value]
+
+
 def of_square(function: Function) -> Function:
     """A function of a number as one of its square; its limit at 0 by a small number."""
     least = mp.mpf(10) ** -20
@@ -159,10 +164,18 @@ def _angles() -> dict[str, Fit]:
 
 def _error_functions() -> dict[str, Fit]:
     least, most = fold(1, 3), fold("5.95", 3)
+
+    def near(square: float) -> float:
+        return 1.0 if square < 0.64 else 1e-3  # float32 needs it up to 0.8
+
     return {
-        "ERF": Fit("erf a / a - 1 of a**2", of_square(lambda a: mp.erf(a) / a - 1), (0, 1), (7, 12)),
+        "ERF": Fit("erf a / a - 1 of a**2", of_square(lambda a: mp.erf(a) / a - 1), (0, 1), (6, 12), near),
         "ERF_FAR": Fit(
-            "log2 erfc a", lambda a: mp.log(mp.erfc(a), 2), (1, mp.mpf("3.93")), (8, 0), lambda a: float(mp.erfc(a) * 2**24)
+            "log2 erfc a",
+            lambda a: mp.log(mp.erfc(a), 2),
+            (mp.mpf("0.8"), mp.mpf("3.93")),
+            (7, 0),
+            lambda a: float(mp.erfc(a) * 2**24),
         ),
         "ERFCX": Fit("e**(a**2) erfc a of (a - 3) / (a + 3), a > 1", folded(erfcx, 3), (least, most), (0, 15)),
         "ERFC": Fit(
@@ -181,9 +194,12 @@ def quotients() -> dict[str, tuple[str, dict[str, tuple[list[float], list[float]
     def phi(a: Any) -> Any:
         return erfcx(a / mp.sqrt(2)) / 2
 
-    near = {d: quotient(tanh, interval, *size) for d, size in (("float32", (0, 2)), ("float64", (2, 3)))}
+    near = {d: normalised(quotient(tanh, interval, *size)) for d, size in (("float32", (0, 2)), ("float64", (2, 3)))}
     far = lawson(phi, (0, mp.mpf("14.6")), lambda a: float(1 / phi(a)), 4, 4)
+    erf = of_square(lambda x: mp.erf(x) / x)
+    whole = lawson(erf, (0, mp.mpf("3.93") ** 2), lambda square: float(1 / erf(square)), 6, 4)
     return {
+        "ERF_QUOTIENT": ("erf x / x of x**2", {"float32": whole}),
         "TANH": ("(tanh x - x) / x**3 of x**2", near),
         "PHI": ("e**(a**2 / 2) erfc(a / sqrt(2)) / 2", {"float32": far}),
     }

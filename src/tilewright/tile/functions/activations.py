@@ -6,9 +6,9 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.exponentials import exp_in_parts, expm1
+from tilewright.tile.functions.exponentials import decay, exp_in_parts, expm1
 from tilewright.tile.functions.logarithms import log1p_of
-from tilewright.tile.functions.steps import at_least, at_most, horner, nearest, product_rest, scaled, size_of, stretched
+from tilewright.tile.functions.steps import at_least, at_most, product_rest, scaled, size_of
 from tilewright.tile.program import Value
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
@@ -44,10 +44,7 @@ def gelu_tanh(b: Builder, x: Value) -> Value:
     rest = (square - (v - k)) + (product_rest(b, a, a, square) + k_low)
     product = a * v
     rest = b.multiply_add(a, rest, product_rest(b, a, v, product))
-    n, _ = nearest(b, product, -c.GELU_TANH_LOG2_E[dtype][0])
-    high, low = c.GELU_TANH_LN2[dtype]
-    r = b.multiply_add(n, high, product) + b.multiply_add(n, low, rest)
-    part = horner(b, r, [*stretched(c.EXP[dtype], -c.GELU_TANH_C[dtype][0]), 1.0])
+    part, n = decay(b, product, rest, c.GELU_TANH_C[dtype][0], c.GELU_TANH_LN2[dtype])
     return _times_sigmoid(b, x, part, n)
 
 
@@ -98,4 +95,4 @@ def hardswish(b: Builder, x: Value) -> Value:
 
 def _decay(b: Builder, a: Value) -> tuple[Value, Value]:
     """v and n, v * 2**n = e**-a of an a >= 0."""
-    return exp_in_parts(b, -at_most(b, -LEAST[a.type.dtype], a))
+    return exp_in_parts(b, at_most(b, -LEAST[a.type.dtype], a), -1.0)

@@ -6,9 +6,11 @@ Functions", 1980, chapter 6). Arguments beyond the range of results are moved to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.steps import at_least, at_most, nearest, polynomial, scaled, with_sign
+from tilewright.tile.functions.steps import at_least, at_most, horner, nearest, polynomial, scaled, stretched, with_sign
 from tilewright.tile.program import Value
 
 LIMITS = {"float32": (-104.0, 89.0), "float64": (-746.0, 710.0)}
@@ -17,24 +19,36 @@ LIMITS_2 = {"float32": (-151.0, 128.5), "float64": (-1076.0, 1024.5)}
 """The same of 2**x."""
 
 
-def reduced(b: Builder, x: Value) -> tuple[Value, Value]:
-    """n and r."""
-    n, _ = nearest(b, x, c.LOG2_E[x.type.dtype][0])
-    high, low = c.LN2[x.type.dtype]
+def reduced(b: Builder, x: Value, factor: float = 1.0, *, is_short: bool = False) -> tuple[Value, Value]:
+    """n and r / factor, of factor * x; the factor is a power of two with any sign.
+
+    `is_short`: |n| is below 32, so that the float32 next to ln 2, which is good to 29 bits, does for float32.
+    """
+    n, _ = nearest(b, x, factor * c.LOG2_E[x.type.dtype][0])
+    high, low = (part / factor for part in c.LN2[x.type.dtype])
+    if is_short and x.type.dtype == "float32":
+        return n, b.multiply_add(n, -(high + low), x)
     return n, b.multiply_add(n, -low, b.multiply_add(n, -high, x))
 
 
-def exp_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
-    """e**r and n, of an x within the limits."""
-    n, r = reduced(b, x)
-    one = b.constant(1.0, x.type)
-    return b.multiply_add(polynomial(b, r, c.EXP), r, one), n
+def exp_in_parts(b: Builder, x: Value, factor: float = 1.0, *, is_short: bool = False) -> tuple[Value, Value]:
+    """e**r and n, of factor * x within the limits."""
+    n, r = reduced(b, x, factor, is_short=is_short)
+    return horner(b, r, stretched([*c.EXP[x.type.dtype], 1.0], factor)), n
 
 
-def expm1_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
-    """e**r - 1 and n, of an x within the limits."""
-    n, r = reduced(b, x)
-    return b.multiply_add(polynomial(b, r, c.EXPM1), r * r, r), n
+def expm1_in_parts(b: Builder, x: Value, factor: float = 1.0, *, is_short: bool = False) -> tuple[Value, Value]:
+    """(e**r - 1) / factor and n, of factor * x within the limits."""
+    n, r = reduced(b, x, factor, is_short=is_short)
+    tail = horner(b, r, [one * factor for one in stretched(c.EXPM1[x.type.dtype], factor)])
+    return b.multiply_add(tail, r * r, r), n
+
+
+def decay(b: Builder, high: Value, low: Value, factor: float, over: Sequence[float]) -> tuple[Value, Value]:
+    """e**r and n, of -factor * (high + low), where low is small and `over` is ln(2) / factor in two parts."""
+    n, _ = nearest(b, high, -factor * c.LOG2_E[high.type.dtype][0])
+    r = b.multiply_add(n, over[0], high) + b.multiply_add(n, over[1], low)
+    return horner(b, r, stretched([*c.EXP[high.type.dtype], 1.0], -factor)), n
 
 
 def exp(b: Builder, x: Value) -> Value:

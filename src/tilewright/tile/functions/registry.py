@@ -91,6 +91,9 @@ FLOATS: Mapping[str, Function] = MappingProxyType(
     }
 )
 
+FAST: Mapping[str, Function] = MappingProxyType({"tanh": hyperbolic.fast_tanh, "erf": error_functions.fast_erf})
+"""Of float32: forms of functions of `FLOATS` that are less exact, and take three quarters of the time."""
+
 
 def apply(b: Builder, name: str, *values: Value) -> Value:
     """A function of values: of floats or integers as the last of them is.

@@ -17,8 +17,9 @@ ByType = Mapping[str, Sequence[float]]
 def horner(b: Builder, x: Value, coefficients: Sequence[float]) -> Value:
     """A polynomial, its coefficients from the highest power down."""
     total: Value = b.constant(coefficients[0], x.type)
-    for coefficient in coefficients[1:]:
-        total = b.multiply_add(total, x, b.constant(coefficient, x.type))
+    for place, coefficient in enumerate(coefficients[1:]):
+        is_first = place == 0 and coefficients[0] == 1.0
+        total = x + coefficient if is_first else b.multiply_add(total, x, b.constant(coefficient, x.type))
     return total
 
 
@@ -28,12 +29,13 @@ def polynomial(b: Builder, x: Value, table: ByType) -> Value:
 
 
 def stretched(coefficients: Sequence[float], factor: float) -> list[float]:
-    """The coefficients of factor * p(factor * x), highest power first.
+    """The coefficients of p(factor * x), highest power first.
 
     >>> stretched((3.0, 2.0, 1.0), -2.0)
-    [-24.0, 8.0, -2.0]
+    [12.0, -4.0, 1.0]
     """
-    return [one * factor ** (len(coefficients) - i) for i, one in enumerate(coefficients)]
+    highest = len(coefficients) - 1
+    return [one * factor ** (highest - i) for i, one in enumerate(coefficients)]
 
 
 def square_root(b: Builder, x: Value) -> Value:
@@ -83,7 +85,7 @@ def magic(x: Value) -> float:
 
 def nearest(b: Builder, x: Value, factor: float) -> tuple[Value, Value]:
     """The integer next to `factor * x`, small, as a float; and an integer with the same low bits."""
-    shifted = b.multiply_add(x, factor, b.constant(magic(x), x.type))
+    shifted = x + magic(x) if factor == 1.0 else b.multiply_add(x, factor, b.constant(magic(x), x.type))
     return shifted - magic(x), bits(b, shifted)
 
 
