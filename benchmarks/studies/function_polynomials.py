@@ -139,6 +139,7 @@ def _exponentials_and_logarithms() -> dict[str, Fit]:
     exp2 = beyond(lambda r: (2**r - 1) / r, mp.log(2))
     expm1 = beyond(lambda r: (mp.expm1(r) - r) / r**2, half)
     log = beyond(lambda f: (mp.log1p(f) - f) / f**2, -half)
+    wide = lambda s: 2 * mp.atanh(s) / (s * mp.log(2))  # noqa: E731
     atanh, tail = (lambda s: (2 * mp.atanh(s) - 2 * s) / s**3), (lambda s: (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5)
     return {
         "EXP": Fit("(e**r - 1) / r", exp, (-half_ln2, half_ln2), (5, 11), lambda r: _in_units(r, mp.exp(r))),
@@ -146,6 +147,8 @@ def _exponentials_and_logarithms() -> dict[str, Fit]:
         "EXPM1": Fit("(e**r - 1 - r) / r**2", expm1, (-half_ln2, half_ln2), (5, 11)),
         "LOG": Fit("(log(1 + f) - f) / f**2", log, mantissa, (9, 0)),
         "ATANH": Fit("(2 atanh s - 2 s) / s**3 of s**2", of_square(atanh), square, (4, 8)),
+        "LOG2_WIDE": Fit("2 atanh s / (s ln 2) of s**2, for powers of float32", of_square(wide), square, (0, 6)),
+        "EXP2_WIDE": Fit("2**r, for powers of float32", lambda r: mp.mpf(2) ** r, (-half, half), (0, 7)),
         "ATANH_TAIL": Fit("(2 atanh s - 2 s - 2 s**3 / 3) / s**5 of s**2", of_square(tail), square, (4, 8)),
     }
 
@@ -195,7 +198,7 @@ def quotients() -> dict[str, tuple[str, dict[str, tuple[list[float], list[float]
         return erfcx(a / mp.sqrt(2)) / 2
 
     near = {d: normalised(quotient(tanh, interval, *size)) for d, size in (("float32", (0, 2)), ("float64", (2, 3)))}
-    far = lawson(phi, (0, mp.mpf("14.6")), lambda a: float(1 / phi(a)), 4, 4)
+    far = lawson(phi, (0, mp.mpf("14.6")), lambda a: float(1 / phi(a)), 4, 5)
     erf = of_square(lambda x: mp.erf(x) / x)
     whole = lawson(erf, (0, mp.mpf("3.93") ** 2), lambda square: float(1 / erf(square)), 6, 4)
     return {

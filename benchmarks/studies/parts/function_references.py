@@ -22,12 +22,13 @@ def _long(value: Any) -> Any:
     return Long(high) + Long(float(value - mp.mpf(high))) if math.isfinite(high) else Long(high)
 
 
-def by_mpmath(function: Callable[[Any], Any]) -> Reference:
-    """Value for value, in 100 bits; beyond 1000 as there."""
+def by_mpmath(function: Callable[[Any], Any], limit: float | None = 1000.0) -> Reference:
+    """Value for value, in at least 100 bits; beyond a limit as there."""
 
     def evaluate(x: Array) -> Array:
-        with mp.workprec(100):
-            found = [_long(function(mp.mpf(float(one)))) for one in np.clip(x.ravel(), -1000, 1000)]
+        given = x.ravel() if limit is None else np.clip(x.ravel(), -limit, limit)
+        with mp.workprec(max(100, mp.mp.prec)):
+            found = [_long(function(mp.mpf(float(one)))) for one in given]
         whole: Array = np.array(found, Long).reshape(x.shape)
         return whole
 

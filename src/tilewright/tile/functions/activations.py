@@ -39,9 +39,9 @@ def gelu_tanh(b: Builder, x: Value) -> Value:
     """
     dtype = x.type.dtype
     a = at_most(b, GELU_TANH_LIMIT[dtype], size_of(b, x))
-    square, (k, k_low) = a * a, c.GELU_TANH_K[dtype]
-    v = square + k
-    rest = (square - (v - k)) + (product_rest(b, a, a, square) + k_low)
+    k, k_low = c.GELU_TANH_K[dtype]
+    v = b.fma(a, a, k)
+    rest = b.fma(a, a, k - v) + k_low
     product = a * v
     rest = b.multiply_add(a, rest, product_rest(b, a, v, product))
     part, n = decay(b, product, rest, c.GELU_TANH_C[dtype][0], c.GELU_TANH_LN2[dtype])

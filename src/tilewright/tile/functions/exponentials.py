@@ -58,10 +58,15 @@ def exp(b: Builder, x: Value) -> Value:
     return scaled(b, value, n)
 
 
-def exp2_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
-    """2**r and n, of an x within the limits, with r = x - n."""
+def exp2_reduced(b: Builder, x: Value) -> tuple[Value, Value]:
+    """n and r = x - n, of an x within the limits."""
     n, _ = nearest(b, x, 1.0)
-    r = x - n
+    return n, x - n
+
+
+def exp2_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    """2**r and n, of an x within the limits."""
+    n, r = exp2_reduced(b, x)
     return b.multiply_add(polynomial(b, r, c.EXP2), r, b.constant(1.0, x.type)), n
 
 

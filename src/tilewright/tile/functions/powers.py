@@ -1,7 +1,7 @@
 """pow, and roots.
 
 x**y = e**(y log x), where log x is a sum of two numbers, good to about twice the bits of one: what s = (m - 1) / (m + 1), its
-powers and the sums have lost is kept.
+powers and the sums have lost is kept. Of float32 all is computed in float64.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.exponentials import LIMITS, reduced
+from tilewright.tile.functions.exponentials import LIMITS, exp2_reduced, reduced
 from tilewright.tile.functions.logarithms import mantissa_and_exponent
 from tilewright.tile.functions.steps import (
-    FRACTION_BITS,
     at_least,
     at_most,
     flipped,
@@ -36,12 +35,33 @@ def rsqrt(b: Builder, x: Value) -> Value:
 
 
 def power(b: Builder, x: Value, y: Value) -> Value:
-    """x**y."""
+    """x**y: that of |x|, then what C says of negative numbers (C99, annex F.9.4.4)."""
     size = size_of(b, x)
-    is_ordinary = (size > 0.0) & (size < math.inf)
-    high, low = log_in_parts(b, b.select(is_ordinary, size, 1.0))
-    value = _exponential(b, y, high, low)
-    return _of_special(b, x, y, size, value)
+    value = (_of_size_in_float64 if x.type.dtype == "float32" else _of_size)(b, size, y)
+    value = b.select(size.equals(1.0) | y.equals(0.0), 1.0, value)
+    half, is_whole = y * 0.5, b.apply(Operation.FLOOR, y).equals(y)
+    is_odd = is_whole & b.apply(Operation.FLOOR, half).differs(half)
+    value = b.select((x < 0.0) & (size < math.inf) & ~is_whole, math.nan, value)
+    return b.select(is_odd, flipped(b, value, sign_of(b, x)), value)
+
+
+def _of_size_in_float64(b: Builder, size: Value, y: Value) -> Value:
+    """2**(y log2 x) of x >= 0, rounded once: of 0 and infinity the logarithm is infinite."""
+    m, k = mantissa_and_exponent(b, b.cast(size, "float64"))
+    f = m - 1.0
+    s = f / (f + 2.0)
+    t = b.multiply_add(s, polynomial(b, s * s, c.LOG2_WIDE), k) * b.cast(y, "float64")
+    n, r = exp2_reduced(b, at_most(b, 130.0, at_least(b, -160.0, t)))
+    return b.cast(scaled(b, polynomial(b, r, c.EXP2_WIDE), n), "float32")
+
+
+def _of_size(b: Builder, size: Value, y: Value) -> Value:
+    """e**(y log x) of x >= 0."""
+    is_end = size.equals(0.0) | size.equals(math.inf)
+    high, low = log_in_parts(b, b.select(is_end, 1.0, size))
+    grows = (y > 0.0) ^ size.equals(0.0)
+    end = b.select(is_nan(y), y, b.select(grows, b.constant(math.inf, y.type), 0.0))
+    return b.select(is_end, end, _exponential(b, y, high, low))
 
 
 def log_in_parts(b: Builder, x: Value) -> tuple[Value, Value]:
@@ -86,20 +106,3 @@ def _exponential(b: Builder, y: Value, high: Value, low: Value) -> Value:
     tail = polynomial(b, r, c.EXPM1) * (r * r)
     tail = b.multiply_add(t_low, (r + tail) + 1.0, tail)
     return scaled(b, (r + tail) + 1.0, n)
-
-
-def _of_special(b: Builder, x: Value, y: Value, size: Value, value: Value) -> Value:
-    """What C says of zeros, infinities, negative numbers and NaN (C99, annex F.9.4.4)."""
-    zero, infinite = b.constant(0.0, x.type), b.constant(math.inf, x.type)
-    grows = y > 0.0
-    value = b.select(size.equals(0.0), b.select(grows, zero, infinite), value)
-    value = b.select(size.equals(math.inf), b.select(grows, infinite, zero), value)
-    half, y_size = y * 0.5, size_of(b, y)
-    is_whole = b.apply(Operation.FLOOR, y).equals(y)
-    is_odd = is_whole & b.apply(Operation.FLOOR, half).differs(half) & (y_size < 2.0 ** (FRACTION_BITS[x.type.dtype] + 1))
-    is_real = is_whole | y_size.equals(math.inf)
-    value = b.select((x < 0.0) & (size < math.inf), b.select(is_real, value, math.nan), value)
-    value = b.select(is_odd, flipped(b, value, sign_of(b, x)), value)
-    value = b.select(y_size.equals(math.inf) & size.equals(1.0), 1.0, value)
-    value = b.select(is_nan(x) | is_nan(y), x + y, value)
-    return b.select(y.equals(0.0) | x.equals(1.0), 1.0, value)
