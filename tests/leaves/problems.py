@@ -25,7 +25,7 @@ from tilewright.plan.types import ModelPlan
 
 MACHINE = Machine.detect()
 LANES = MACHINE.vector_bits // 32
-EXTENTS = (1, LANES - 1, LANES, LANES + 1, 37)
+EXTENTS = (1, LANES - 1, LANES, LANES + 1, 149)
 """Along the lanes of a leaf: around a vector, and a prime number of some vectors."""
 WINDOWS: tuple[tuple[tuple[int, int], dict[str, tuple[int, ...]]], ...] = (
     ((3, 3), {"pads": (1, 1, 1, 1)}),
@@ -33,6 +33,9 @@ WINDOWS: tuple[tuple[tuple[int, int], dict[str, tuple[int, ...]]], ...] = (
 )
 LAST = (0, 3, 1, 2)
 """Where batch, channels, height and width of NHWC are among NCHW."""
+
+EXACT = ("float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+CONVERTED = ("float64", "float32", "float16", "bfloat16", "bool", "int8", "uint16", "int32", "uint32", "int64", "uint64")
 
 Adding = Callable[[Builder, str, int], Tensor]
 """Adds an operator with so many elements along the lanes, whose inputs have this suffix."""
@@ -70,12 +73,28 @@ def _packed(rows: int, bits: int) -> Adding:
 
 
 def _exact(dtype: str, function: str) -> Adding:
+    """Rows beside one row, and beside a column that lies apart."""
+
     def add(builder: Builder, suffix: str, columns: int) -> Tensor:
-        left, right = builder.input(f"x{suffix}", (3, columns), dtype), builder.input(f"y{suffix}", (columns,), dtype)
-        mapped = builder.map(function, left, right)
-        return builder.reduce("sum", mapped, (1,))
+        left, right = builder.input(f"x{suffix}", (6, columns), dtype), builder.input(f"y{suffix}", (columns,), dtype)
+        column = builder.slice(builder.input(f"z{suffix}", (6, 3), dtype), (slice(None), slice(1, 2)))
+        return builder.map("add", builder.map(function, left, right), column)
 
     return add
+
+
+def _converted(source: str, dtype: str) -> Adding:
+    """Every other element as another type."""
+
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x = builder.input(f"x{suffix}", (3, 2 * columns), source)
+        return builder.cast(builder.slice(x, (slice(None), slice(None, None, 2))), dtype)
+
+    return add
+
+
+def _exact_sum(dtype: str) -> Adding:
+    return lambda builder, suffix, columns: builder.reduce("sum", builder.input(f"x{suffix}", (6, columns), dtype), (1,))
 
 
 def _broadcast(dtype: str) -> Adding:
@@ -138,7 +157,7 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
     "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
     "packed sums": ("", (_packed(1, 4), _packed(7, 8))),
-    "scalar loops": ("", (_exact("float64", "divide"), _exact("int32", "add"), _exact("int64", "maximum"))),
+    "scalar loops": ("", tuple(map(_exact_sum, ("float64", "int32", "uint64")))),
     "transposed maps": ("", (_turned("float32", 9), _turned("uint8", 16), _turned("int32", 37))),
     "elementwise maps": (
         "",
@@ -147,6 +166,10 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
             *map(_with_gaps, (2, 3)),
             *map(_looked_up, (0, 1)),
             _padded,
+            *map(_exact, EXACT, ("divide", *("maximum", "multiply", "floor_divide", "mod", "right_shift") * 2)),
+            *map(_exact, EXACT[1:], ("multiply", "mod", "left_shift", "minimum", "floor_divide") * 2),
+            *map(_converted, CONVERTED, (*CONVERTED[1:], CONVERTED[0])),
+            *map(_converted, CONVERTED, (*CONVERTED[4:], *CONVERTED[:4])),
         ),
     ),
     "row-wise reductions": (

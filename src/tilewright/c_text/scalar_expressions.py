@@ -99,7 +99,7 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
     fused = multiply_add(scalar, known)
     if fused is not None:
         return f"tw_multiply_add({', '.join(vector_text(part, leaf, known) for part in fused)})"
-    quotient = _rounded_quotient(scalar, known)
+    quotient = rounded_quotient(scalar, known)
     if quotient is not None:
         return f"tw_rounded_quotient({', '.join(vector_text(part, leaf, known) for part in quotient)})"
     if scalar.function == "where":
@@ -118,7 +118,7 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
     return VALUES[scalar.function].format(*(vector_text(operand, leaf, known) for operand in scalar.operands))
 
 
-def _rounded_quotient(scalar: Apply, known: Mapping[Scalar, str]) -> tuple[Scalar, ...] | None:
+def rounded_quotient(scalar: Apply, known: Container[Scalar]) -> tuple[Scalar, ...] | None:
     """What is divided by what, where a quotient is rounded."""
     match scalar:
         case Apply("round", (Apply("divide", operands) as quotient,)) if quotient not in known:

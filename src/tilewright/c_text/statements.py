@@ -87,11 +87,6 @@ class PointStatements:
         """The range of every axis."""
         return dict(self.loops.box)
 
-    @property
-    def literal_axis(self) -> str | None:
-        """The axis along which extents and strides decide about the text."""
-        return self.loops.vector_axis
-
     def nest(self, axes: Iterable[str], body: Lines) -> Lines:
         """Loops point by point."""
         for axis in reversed(list(axes)):

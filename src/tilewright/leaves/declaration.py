@@ -1,17 +1,19 @@
 """What a leaf declares, and what a plan keeps of the leaf that computes an operator.
 
-A binding is data: a plan holds it, code generation hands it on, and the leaf's own lowering alone reads it. Until there are tile
-programs, a leaf lowers to C.
+A binding is data: a plan holds it, code generation hands it on, and the leaf's own lowering alone reads it. A leaf lowers to a
+tile program; those that do not yet lower to C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, Protocol
+from enum import Enum, StrEnum
+from typing import Any, Protocol, TypeAlias
 
 from tilewright.arrays import Count, Quantity
+from tilewright.block.integers import IntegerExpression
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.memory import BufferName
 from tilewright.coefficients import Coefficients
 from tilewright.graph.exactness import scalar_type
 from tilewright.graph.expressions.scalar import Scalar
@@ -23,6 +25,7 @@ from tilewright.kernels.helpers import Helper
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
 from tilewright.records import record
+from tilewright.tile.program import TileProgram
 
 
 @record
@@ -67,7 +70,7 @@ class Mismatch(StrEnum):
     PADDING = "padding that does not end at a position"
     ORDER_OF_TAPS = "taps in another order"
     LANES = "no elements side by side along the lanes"
-    VECTORS = "vectors of float32 compute it"
+    VECTORS = "vectors compute it"
     REGISTERS = "more rows of sums than registers"
     MICRO_KERNEL = "no micro kernel of its element types"
     COLUMNS = "no columns side by side in the result, or in panels"
@@ -158,6 +161,37 @@ class Functions:
     linked: tuple[KernelSource, ...] = ()
 
 
+@record
+class PlaceArgument:
+    """A pointer to the elements of a buffer, from an offset on."""
+
+    buffer: BufferName
+    offset: IntegerExpression
+    dtype: str
+
+
+class Reports(Enum):
+    """What a program is given to make reports to."""
+
+    CALLER = "caller"
+
+
+CALLER = Reports.CALLER
+TileArgument: TypeAlias = PlaceArgument | IntegerExpression | Reports
+
+
+@record(eq=False)
+class LoweredTile:
+    """A leaf as a tile program: what is passed for its parameters, in their order, are places and integers of the block program.
+
+    Functions of other objects that it calls are `helpers`.
+    """
+
+    program: TileProgram
+    arguments: tuple[TileArgument, ...]
+    helpers: tuple[Helper, ...] = ()
+
+
 class Lowered(Protocol):
     """A leaf as C."""
 
@@ -166,11 +200,6 @@ class Lowered(Protocol):
 
     def helpers(self) -> list[Helper]:
         """The functions that they call, beside the vocabulary of vectors."""
-
-    @property
-    def literal_axis(self) -> str | None:
-        """The axis along which extents and strides decide about the text, so that functions that layers share have them as
-        literals."""
 
 
 @record
@@ -181,18 +210,20 @@ class Leaf:
     binding for each of its tiles, of which the planner chooses one; `kernel_refusals` say why other micro kernels of the right
     types give none. `seconds` is the time of all blocks of an operator, by operations of `tilewright.arrays` only; `work` has the
     number of its calls, too, where that matters. `lower` takes a `Leaf` of a program. What its text calls beside helpers are
-    `functions` of the file; their text costs a compiler so many `characters`, by name. `contract` is the test module with the
-    contract suite; "" for the one of all leaves, `tests/leaves/test_contract.py`.
+    `functions` of the file; their text costs a compiler so many `characters`, by name. Along the `literal_axis` extents and
+    strides decide about the text, so that functions that layers share have them as literals. `contract` is the test module
+    with the contract suite; "" for the one of all leaves, `tests/leaves/test_contract.py`.
     """
 
     name: str
     order: int
     match: Callable[[Problem], tuple[LeafBinding, ...] | Refusal]
     seconds: Callable[[LeafBinding, CostProblem], Quantity]
-    lower: Callable[[Any, LeafBinding], Lowered]
+    lower: Callable[[Any, LeafBinding], Lowered | LoweredTile]
     constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()
     work: Callable[[LeafBinding, CostProblem], KernelWork] | None = None
     kernel_refusals: Callable[[Problem], list[Refusal]] | None = None
     functions: Callable[[CFile, Sequence[Any]], Functions] | None = None
     characters: Callable[[CFile, Sequence[Any]], Mapping[str, int]] | None = None
+    literal_axis: Callable[[Any, LeafBinding], str | None] = lambda statement, _: statement.vector_axis
     contract: str = ""

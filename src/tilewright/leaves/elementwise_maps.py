@@ -18,7 +18,7 @@ from tilewright.c_text.statements import Lines, indent
 from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.leaves.declaration import GENERAL, Constraints, CostProblem, Leaf, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import GENERAL, Constraints, CostProblem, Leaf, LoweredTile, Mismatch, Problem, Refusal
 from tilewright.leaves.elementwise_lookups import (
     gathers,
     is_of_rows,
@@ -29,6 +29,8 @@ from tilewright.leaves.elementwise_lookups import (
     row_lines,
     row_place,
 )
+from tilewright.leaves.tile_programs import maps
+from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.records import record
 
 NAME = "elementwise maps"
@@ -40,12 +42,21 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """Any elementwise operator."""
     if not problem.operator.is_map():
         return Refusal(NAME, Mismatch.OPERATION)
-    return Refusal(NAME, Mismatch.ELEMENT_TYPE) if problem.scalar_type else (LeafBinding(NAME),)
+    element_type = problem.scalar_type
+    if element_type and not maps.has_functions(problem.operator.functions(), element_type):
+        return Refusal(NAME, Mismatch.ELEMENT_TYPE)
+    return (LeafBinding(NAME, element_type=element_type),)
 
 
-def seconds(_: LeafBinding, problem: CostProblem) -> Quantity:
+def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """A pass with the functions of all points, and what reads with gaps take."""
-    return pass_seconds(problem) + strided_seconds(problem)
+    return (typed_seconds(binding, problem) if binding.element_type else pass_seconds(problem)) + strided_seconds(problem)
+
+
+def typed_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
+    """The instructions of all points, and one pass over memory, in lanes of another type than float32."""
+    cycles = cycles_of(problem.operator.body, binding.element_type, problem.lanes)
+    return points(problem) / problem.lanes * (cycles + problem.coefficients.pass_cycles_per_vector) / problem.machine.frequency_hz
 
 
 def pass_seconds(problem: CostProblem) -> Quantity:
@@ -74,9 +85,10 @@ def points(problem: CostProblem) -> Count:
     return product(problem.sizes[axis.name] for axis in problem.operator.axes)
 
 
-def lower(loops: VectorLoops, _: LeafBinding) -> MapLoops:
-    """The C of a box."""
-    return MapLoops(loops)
+def lower(loops: VectorLoops, _: LeafBinding) -> MapLoops | LoweredTile:
+    """The program of a box; the C where a function has no program yet."""
+    has_program = maps.has_functions(loops.operator.functions(), loops.computed_type)
+    return maps.lowered(loops) if has_program else MapLoops(loops)
 
 
 @record

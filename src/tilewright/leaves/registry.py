@@ -21,6 +21,7 @@ from tilewright.leaves.declaration import (
     KernelWork,
     Leaf,
     Lowered,
+    LoweredTile,
     Mismatch,
     Problem,
     Refusal,
@@ -119,9 +120,14 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
     return KernelWork(0.0, 0) if work is None else work(binding, problem)
 
 
-def lowered(statement: Any) -> Lowered:
-    """The C of a `Leaf` of a program."""
+def lowered(statement: Any) -> Lowered | LoweredTile:
+    """The tile program of a `Leaf` of a program, or its C."""
     return leaf_of(statement.leaf).lower(statement, statement.leaf)
+
+
+def literal_axis(statement: Any) -> str | None:
+    """The axis along which extents and strides decide about the text of a `Leaf`."""
+    return leaf_of(statement.leaf).literal_axis(statement, statement.leaf)
 
 
 def functions(file: CFile, statements: Iterable[Any]) -> Functions:

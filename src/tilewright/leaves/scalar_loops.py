@@ -30,6 +30,7 @@ from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
 from tilewright.kernels.helpers import Helper, filled
 from tilewright.leaves.declaration import GENERAL, Constraints, CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.leaves.tile_programs import maps
 
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
@@ -347,6 +348,8 @@ INTEGER_LANES = "integer lanes"
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The element type of an operator that vectors of float32 do not compute, and whether vectors of integers do."""
     operator, element_type = problem.operator, problem.scalar_type
+    if operator.is_map() and maps.has_functions(operator.functions(), element_type):
+        return Refusal(NAME, Mismatch.VECTORS)
     in_lanes = has_integer_lanes(operator, problem.reads, problem.write) or sums_in_integer_lanes(operator, problem.reads)
     binding = LeafBinding(NAME, numbers=((INTEGER_LANES, int(in_lanes)),), element_type=element_type)
     return (binding,) if element_type else Refusal(NAME, Mismatch.VECTORS)

@@ -26,7 +26,7 @@ from tilewright.graph.types import Access, Operator
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves import elementwise_maps
-from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Lowered, LoweredTile, Mismatch, Problem, Refusal
 from tilewright.leaves.elementwise_maps import pass_seconds, points, strided_seconds
 from tilewright.records import record
 
@@ -117,13 +117,24 @@ def _lines_beyond(problem: CostProblem) -> Quantity:
     return either(size_bytes > problem.fused_bytes, lines, 0)
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered:
+def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered | LoweredTile:
     """The C of a box, by tiles if it has enough rows and columns, and its reads lie transposed along one axis of rows."""
+    rows = _turned_axis(loops, binding)
+    if rows is None:
+        return elementwise_maps.lower(loops, binding)
+    return _Tiles(replace(loops, vector_axis=dict(binding.axes)[COLUMNS]), of=rows)
+
+
+def _turned_axis(loops: VectorLoops, binding: LeafBinding) -> str | None:
+    """The axis of the rows of tiles, if a box is computed by tiles."""
     columns, rows = dict(binding.axes)[COLUMNS], [axis for role, axis in binding.axes if role == ROWS]
     turned = [axis for axis in rows if _turns(loops, axis, columns)]
-    if len(turned) != 1 or not all(isinstance(read, View) for read in loops.reads):
-        return elementwise_maps.lower(loops, binding)
-    return _Tiles(replace(loops, vector_axis=columns), of=turned[0])
+    return turned[0] if len(turned) == 1 and all(isinstance(read, View) for read in loops.reads) else None
+
+
+def literal_axis(loops: VectorLoops, binding: LeafBinding) -> str | None:
+    """None of tiles, which are loaded and stored a row at a time."""
+    return loops.vector_axis if _turned_axis(loops, binding) is None else None
 
 
 def _turns(loops: VectorLoops, rows: str, columns: str) -> bool:
@@ -163,11 +174,6 @@ class _Tiles(VectorStatements):
     def helpers(self) -> list[Helper]:
         """The functions that the statements call."""
         return [*VectorStatements.helpers(self), *map(_loading, sorted({self.loops.reads[read].dtype for read in self._tiles()}))]
-
-    @property
-    def literal_axis(self) -> None:
-        """None: tiles are loaded and stored a row at a time."""
-        return None
 
     def text(self) -> Lines:
         """All tiles, inside loops over all other axes."""
@@ -215,4 +221,12 @@ class _Tiles(VectorStatements):
         return f"{names.axis_offset(self.of)}_start"
 
 
-LEAF = Leaf(NAME, order=4, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))
+LEAF = Leaf(
+    NAME,
+    order=4,
+    match=match,
+    seconds=seconds,
+    lower=lower,
+    constraints=lambda _: Constraints(shares_loops=True),
+    literal_axis=literal_axis,
+)

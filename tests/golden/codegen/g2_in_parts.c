@@ -82,31 +82,34 @@ static void rows_d8de5b25(float *const tensor_0, float *const tensor_1, float *c
   }
 }
 
-static void map_9e48d520(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
+static void map_8bf59a1a(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
   {
-    long in_d1 = 0;
-    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
-      {
-        long in_d2 = 0;
-        for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
-          tw_vec load_0[TW_ROWS];
-          TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
-          tw_vec load_1[TW_ROWS];
-          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
-          tw_vec result[TW_ROWS];
-          TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
-          TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
-        }
-        if (in_d2 < 64) {
-          const long lanes = 64 - in_d2;
-          tw_vec load_0[TW_ROWS];
-          TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
-          tw_vec load_1[TW_ROWS];
-          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
-          tw_vec result[TW_ROWS];
-          TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
-          TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way], lanes);)
-        }
+    const long tw_n0 = size_d1;
+    float *tw_p0 = tensor_0;
+    const long tw_n1 = stride_0;
+    const float *tw_p1 = tensor_1;
+    for (long tw_i1 = 0; tw_i1 < tw_n0 - 3; tw_i1 += 4) {
+      for (long tw_i2 = 0; tw_i2 < 49; tw_i2 += 16) {
+        const float32x16 tw_v0 = *(const float32x16_u *)(tw_p0 + tw_i2 + tw_i1 * tw_n1);
+        const float tw_v1_x = tw_p1[tw_i1];
+        const float32x16 tw_v1 = (float32x16)in_16_lanes(tw_v1_x);
+        const float32x16 tw_v2 = tw_v0 * tw_v1;
+        *(float32x16_u *)(tw_p0 + tw_i2 + tw_i1 * tw_n1) = tw_v2;
+        const float32x16 tw_v3 = *(const float32x16_u *)(tw_p0 + tw_n1 + tw_i2 + tw_i1 * tw_n1);
+        const float tw_v4_x = tw_p1[tw_i1 + 1];
+        const float32x16 tw_v4 = (float32x16)in_16_lanes(tw_v4_x);
+        const float32x16 tw_v5 = tw_v3 * tw_v4;
+        *(float32x16_u *)(tw_p0 + tw_n1 + tw_i2 + tw_i1 * tw_n1) = tw_v5;
+        const float32x16 tw_v6 = *(const float32x16_u *)(tw_p0 + 2 * tw_n1 + tw_i2 + tw_i1 * tw_n1);
+        const float tw_v7_x = tw_p1[tw_i1 + 2];
+        const float32x16 tw_v7 = (float32x16)in_16_lanes(tw_v7_x);
+        const float32x16 tw_v8 = tw_v6 * tw_v7;
+        *(float32x16_u *)(tw_p0 + 2 * tw_n1 + tw_i2 + tw_i1 * tw_n1) = tw_v8;
+        const float32x16 tw_v9 = *(const float32x16_u *)(tw_p0 + 3 * tw_n1 + tw_i2 + tw_i1 * tw_n1);
+        const float tw_v10_x = tw_p1[tw_i1 + 3];
+        const float32x16 tw_v10 = (float32x16)in_16_lanes(tw_v10_x);
+        const float32x16 tw_v11 = tw_v9 * tw_v10;
+        *(float32x16_u *)(tw_p0 + 3 * tw_n1 + tw_i2 + tw_i1 * tw_n1) = tw_v11;
       }
     }
   }
@@ -322,28 +325,32 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       if (at_l_1 == at_l) {
         /* weights_row_max: start */
         {
-          long in_m = 0;
-          for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
-            const tw_vec result = tw_splat(-3.4028234663852886e+38f);
-            tw_store(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result);
+          const long tw_n0 = size_m;
+          float *tw_p0 = partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m;
+          const float32x16 tw_c0 = {(-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f)};
+          for (long tw_i1 = 0; tw_i1 < tw_n0 - 15; tw_i1 += 16) {
+            *(float32x16_u *)(tw_p0 + tw_i1) = tw_c0;
           }
-          if (in_m < size_m) {
-            const long lanes = size_m - in_m;
-            const tw_vec result = tw_splat(-3.4028234663852886e+38f);
-            tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result, lanes);
+          const long tw_n_1 = (tw_n0) % (16) + ((tw_n0) % (16) < 0 ? (16) : 0);
+          if (tw_n_1) {
+            const long tw_v0_n = tw_n_1;
+            const unsigned short tw_v0 = (unsigned short)(tw_v0_n >= 16 ? 0xffff : tw_v0_n > 0 ? (1u << tw_v0_n) - 1 : 0);
+            __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + -tw_n_1 + tw_n0)) : "v"(tw_c0), "Yk"(tw_v0));
           }
         }
         /* weights_row_sum: start */
         {
-          long in_m = 0;
-          for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
-            const tw_vec result = tw_splat(0.0f);
-            tw_store(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result);
+          const long tw_n0 = size_m;
+          float *tw_p0 = partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m;
+          const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+          for (long tw_i1 = 0; tw_i1 < tw_n0 - 15; tw_i1 += 16) {
+            *(float32x16_u *)(tw_p0 + tw_i1) = tw_c0;
           }
-          if (in_m < size_m) {
-            const long lanes = size_m - in_m;
-            const tw_vec result = tw_splat(0.0f);
-            tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result, lanes);
+          const long tw_n_1 = (tw_n0) % (16) + ((tw_n0) % (16) < 0 ? (16) : 0);
+          if (tw_n_1) {
+            const long tw_v0_n = tw_n_1;
+            const unsigned short tw_v0 = (unsigned short)(tw_v0_n >= 16 ? 0xffff : tw_v0_n > 0 ? (1u << tw_v0_n) - 1 : 0);
+            __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + -tw_n_1 + tw_n0)) : "v"(tw_c0), "Yk"(tw_v0));
           }
         }
       }
@@ -351,7 +358,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       rows_d8de5b25(C, partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m, partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m, running_P_factor, size_m, 80);
       if (at_l_1 != at_l) {
         /* out_multiply: correct */
-        map_9e48d520(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, running_P_factor, size_m, 64);
+        map_8bf59a1a(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, running_P_factor, size_m, 64);
       }
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_ar80_ac1_bp64_cr64(size_m, C, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, at_l_1 != at_l);
     }

@@ -9,79 +9,78 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
   for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_c = block * 4;
     /* unfold: unfold */
-    for (long in_c = 0; in_c < 4; in_c++) {
-      {
-        long in_k1 = 0;
-        for (; in_k1 < 3; in_k1++) {
-          {
-            long in_o1 = 0;
-            for (; in_o1 + TW_LANES <= 56; in_o1 += TW_LANES) {
-              const tw_vec result = tw_splat(0.0f);
-              tw_store(t_3 + at_c * 9744 + in_c * 9744 + in_k1 * 3248 + in_o1, result);
+    {
+      float *tw_p0 = t_3 + at_c * 9744;
+      const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+      for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
+        for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
+          for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {
+            *(float32x16_u *)(tw_p0 + tw_i4 + 3248 * tw_i2 + 9744 * tw_i1) = tw_c0;
+          }
+          const unsigned short tw_v0 = (unsigned short)0xff;
+          __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_c0), "Yk"(tw_v0));
+        }
+      }
+    }
+    /* unfold: unfold */
+    {
+      const float *tw_p0 = x;
+      const long tw_n0 = stride_x_0;
+      const long tw_n1 = at_c;
+      const long tw_n2 = stride_x_1;
+      const long tw_n3 = stride_x_2;
+      float *tw_p1 = t_3 + at_c * 9744 + 56;
+      const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+      for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
+        for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
+          for (long tw_i3 = 0; tw_i3 < 56; tw_i3++) {
+            for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {
+              const long tw_n_0 = (-tw_i4 - tw_i2 + 1) < (1);
+              const long tw_n_1 = (tw_i4 + 15) < (-tw_i2 + 57);
+              const long tw_n_2 = (tw_n_0) && (tw_n_1);
+              float32x16 tw_s0 = tw_c0;
+              if (tw_n_2) {
+                const float32x16 tw_v0 = *(const float32x16_u *)(tw_p0 + tw_n1 * tw_n2 + tw_i4 + tw_i3 * tw_n3 + tw_i2 + tw_i1 * tw_n2 - 1);
+                tw_s0 = tw_v0;
+              } else {
+                const long tw_v1_n = -tw_i4 - tw_i2 + 57;
+                const unsigned short tw_v1 = (unsigned short)(tw_v1_n >= 16 ? 0xffff : tw_v1_n > 0 ? (1u << tw_v1_n) - 1 : 0);
+                const long tw_v2_n = -tw_i4 - tw_i2 + 1;
+                const unsigned short tw_v2 = (unsigned short)(tw_v2_n >= 16 ? 0xffff : tw_v2_n > 0 ? (1u << tw_v2_n) - 1 : 0);
+                const unsigned short tw_v3 = (unsigned short)(tw_v2 ^ 0xffff);
+                const unsigned short tw_v4 = (unsigned short)(tw_v1 & tw_v3);
+                float32x16 tw_v5;
+                __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v5) : "m"(*(const float32x16_u *)(tw_p0 + tw_n1 * tw_n2 + tw_i4 + tw_i3 * tw_n3 + tw_i2 + tw_i1 * tw_n2 - 1)), "Yk"(tw_v4));
+                tw_s0 = tw_v5;
+              }
+              *(float32x16_u *)(tw_p1 + tw_i4 + 56 * tw_i3 + 3248 * tw_i2 + 9744 * tw_i1) = tw_s0;
             }
-            if (in_o1 < 56) {
-              const long lanes = 56 - in_o1;
-              const tw_vec result = tw_splat(0.0f);
-              tw_store_part(t_3 + at_c * 9744 + in_c * 9744 + in_k1 * 3248 + in_o1, result, lanes);
-            }
+            const long tw_v6_n = -tw_i2 + 9;
+            const unsigned short tw_v6 = (unsigned short)(tw_v6_n >= 16 ? 0xffff : tw_v6_n > 0 ? (1u << tw_v6_n) - 1 : 0);
+            const long tw_v7_n = -tw_i2 - 47;
+            const unsigned short tw_v7 = (unsigned short)(tw_v7_n >= 16 ? 0xffff : tw_v7_n > 0 ? (1u << tw_v7_n) - 1 : 0);
+            const unsigned short tw_v8 = (unsigned short)(tw_v7 ^ 0xffff);
+            const unsigned short tw_v9 = (unsigned short)0xff;
+            const unsigned short tw_v10 = (unsigned short)(tw_v6 & tw_v8);
+            const unsigned short tw_v11 = (unsigned short)(tw_v10 & tw_v9);
+            float32x16 tw_v12;
+            __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v12) : "m"(*(const float32x16_u *)(tw_p0 + tw_n1 * tw_n2 + tw_i3 * tw_n3 + tw_i2 + tw_i1 * tw_n2 + 47)), "Yk"(tw_v11));
+            __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p1 + 56 * tw_i3 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_v12), "Yk"(tw_v9));
           }
         }
       }
     }
     /* unfold: unfold */
-    for (long in_c = 0; in_c < 4; in_c++) {
-      for (long in_k1 = 0; in_k1 < 3; in_k1++) {
-        for (long in_s0 = 0; in_s0 < 56; in_s0++) {
-          {
-            const long inside_0 = tw_max(0, -(in_k1 + 0 + -1));
-            const long outside_0 = tw_min(56, ((in_k1) * -1 + (0) * -1 + 56) + 1);
-            long in_o1 = 0;
-            for (; in_o1 + TW_LANES <= 56; in_o1 += TW_LANES) {
-              tw_vec load_0;
-              if (in_o1 >= inside_0 && in_o1 + TW_LANES <= outside_0)
-                load_0 = tw_load(x + (0) * stride_x_0 + (at_c + in_c) * stride_x_1 + (in_s0 + 1 + -1) * stride_x_2 + (in_k1 + in_o1 + -1));
-              else {
-                const long first_0 = tw_max(0, -(in_k1 + in_o1 + -1));
-                const long last_0 = tw_min(TW_LANES, ((in_k1) * -1 + (in_o1) * -1 + 56) + 1);
-                load_0 = tw_load_between(x + (0) * stride_x_0 + (at_c + in_c) * stride_x_1 + (in_s0 + 1 + -1) * stride_x_2 + (in_k1 + in_o1 + -1), first_0, last_0, 0.0f);
-              }
-              const tw_vec result = load_0;
-              tw_store(t_3 + at_c * 9744 + in_c * 9744 + in_k1 * 3248 + in_o1 + in_s0 * 56 + 56, result);
-            }
-            if (in_o1 < 56) {
-              in_o1 = 56 - TW_LANES;
-              tw_vec load_0;
-              if (in_o1 >= inside_0 && in_o1 + TW_LANES <= outside_0)
-                load_0 = tw_load(x + (0) * stride_x_0 + (at_c + in_c) * stride_x_1 + (in_s0 + 1 + -1) * stride_x_2 + (in_k1 + in_o1 + -1));
-              else {
-                const long first_0 = tw_max(0, -(in_k1 + in_o1 + -1));
-                const long last_0 = tw_min(TW_LANES, ((in_k1) * -1 + (in_o1) * -1 + 56) + 1);
-                load_0 = tw_load_between(x + (0) * stride_x_0 + (at_c + in_c) * stride_x_1 + (in_s0 + 1 + -1) * stride_x_2 + (in_k1 + in_o1 + -1), first_0, last_0, 0.0f);
-              }
-              const tw_vec result = load_0;
-              tw_store(t_3 + at_c * 9744 + in_c * 9744 + in_k1 * 3248 + in_o1 + in_s0 * 56 + 56, result);
-            }
+    {
+      float *tw_p0 = t_3 + at_c * 9744 + 3192;
+      const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+      for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
+        for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
+          for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {
+            *(float32x16_u *)(tw_p0 + tw_i4 + 3248 * tw_i2 + 9744 * tw_i1) = tw_c0;
           }
-        }
-      }
-    }
-    /* unfold: unfold */
-    for (long in_c = 0; in_c < 4; in_c++) {
-      {
-        long in_k1 = 0;
-        for (; in_k1 < 3; in_k1++) {
-          {
-            long in_o1 = 0;
-            for (; in_o1 + TW_LANES <= 56; in_o1 += TW_LANES) {
-              const tw_vec result = tw_splat(0.0f);
-              tw_store(t_3 + at_c * 9744 + in_c * 9744 + in_k1 * 3248 + in_o1 + 3192, result);
-            }
-            if (in_o1 < 56) {
-              const long lanes = 56 - in_o1;
-              const tw_vec result = tw_splat(0.0f);
-              tw_store_part(t_3 + at_c * 9744 + in_c * 9744 + in_k1 * 3248 + in_o1 + 3192, result, lanes);
-            }
-          }
+          const unsigned short tw_v0 = (unsigned short)0xff;
+          __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_c0), "Yk"(tw_v0));
         }
       }
     }

@@ -69,6 +69,7 @@ def test_equal_layers_are_one_routine() -> None:
 
 def test_large_programs_are_several_files_with_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
     model_plan = planned(widening, 8, 16)
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 1 << 20)
     whole = compiler.generate(model_plan)
     monkeypatch.setattr(library, "LEAST_CHARACTERS", 4000)
     monkeypatch.setattr(library, "FILE_CHARACTERS", 4000)

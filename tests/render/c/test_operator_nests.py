@@ -29,6 +29,7 @@ from tilewright.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c import library
 from tilewright.render.c.c_file import NestCall, OperatorNest, nest_name, nest_text
+from tilewright.render.c.leaf_texts import tiles_of
 from tilewright.render.c.operator_nests import with_shared_nests
 from tilewright.render.c.program import Program, emit_program, lower_program
 
@@ -44,14 +45,15 @@ def program_of(function: Callable[..., Any], *operands: Any) -> Program:
 
 def nests_of(program: Program, nests: Nests | None = None) -> list[OperatorNest]:
     """In the order of their calls."""
-    shared = [with_shared_nests(nest, nests or Nests()) for nest in program.regions]
+    tiles = tiles_of(program.dialect)
+    shared = [with_shared_nests(nest, nests or Nests(), tiles) for nest in program.regions]
     return [node.nest for nest in shared for node in nest.nodes() if isinstance(node, NestCall)]
 
 
 def both_forms(model_plan: ModelPlan) -> tuple[Artifact, Artifact]:
     """With shared nests, and with loops of literals in every chain."""
     program = lower_program(model_plan)
-    with mock.patch("tilewright.render.c.nest.with_shared_nests", lambda nest, _: nest):
+    with mock.patch("tilewright.render.c.nest.with_shared_nests", lambda nest, *_: nest):
         copied = emit_program(program)
     return emit_program(program), copied
 

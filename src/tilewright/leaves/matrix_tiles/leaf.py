@@ -84,7 +84,6 @@ class TileCall:
     """The call of the function that computes a block tile by tile."""
 
     tiles: MatrixTiles
-    literal_axis: str | None = None
 
     def text(self) -> list[str]:
         """One statement."""

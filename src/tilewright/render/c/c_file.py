@@ -26,11 +26,12 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper, texts
 from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
-from tilewright.leaves.registry import lowered
 from tilewright.lower.program import Structure
 from tilewright.plan.types import Plan
 from tilewright.records import record
+from tilewright.render.c.leaf_texts import leaf_text
 from tilewright.render.c.packing import copy_helper, copy_lines
+from tilewright.tile.dialects.description import Dialect
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
 
@@ -55,6 +56,8 @@ class OperatorNest:
     """In the names of the parameters; axes are numbered."""
     pointers: tuple[PointerParameter, ...]
     numbers: tuple[Variable, ...]
+    dialect: Dialect
+    """Of the vectors that they are rendered in."""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -247,7 +250,7 @@ def unambiguous(nests: Iterable[OperatorNest]) -> list[OperatorNest]:
 
 def loop_helpers(nest: OperatorNest) -> list[Helper]:
     """The helpers that the function calls."""
-    return [copy_helper(nest.loops)] if isinstance(nest.loops, Transfer) else lowered(nest.loops).helpers()
+    return [copy_helper(nest.loops)] if isinstance(nest.loops, Transfer) else leaf_text(nest.loops, nest.dialect).helpers()
 
 
 def _text(nest: OperatorNest, name: str) -> str:
@@ -261,4 +264,4 @@ def _signature(nest: OperatorNest, name: str) -> str:
 
 @lru_cache(MOST_REMEMBERED)
 def _lines(nest: OperatorNest) -> tuple[str, ...]:
-    return tuple(copy_lines(nest.loops) if isinstance(nest.loops, Transfer) else lowered(nest.loops).text())
+    return tuple(copy_lines(nest.loops) if isinstance(nest.loops, Transfer) else leaf_text(nest.loops, nest.dialect).text())

@@ -10,17 +10,14 @@ from math import prod
 from tilewright.block.integers import IntegerExpression, Variable, maximum, quotient, remainder, unequal
 from tilewright.block.memory import WORD_BYTES, Buffer, BufferName
 from tilewright.block.program import Region, entered
-from tilewright.block.statements import Fill, For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer, VectorLoops
+from tilewright.block.statements import For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer
 from tilewright.c_text import names, software_prefetch
 from tilewright.c_text.integer_expressions import local, pointer, to_c, value_helpers
 from tilewright.c_text.names import variable_name
 from tilewright.c_text.statements import comment, function, indent, words
-from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import Literal
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.leaves.registry import lowered
 from tilewright.lower.plan_comment import header
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
@@ -31,6 +28,7 @@ from tilewright.render.c.c_file import (
     loop_helpers,
     nest_name,
 )
+from tilewright.render.c.leaf_texts import LeafText, tiles_of, with_leaf_texts
 from tilewright.render.c.operator_nests import with_shared_nests
 from tilewright.render.c.packing import copy_helper, copy_lines
 
@@ -64,7 +62,8 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    region, arguments = with_shared_nests(source.region, source.plan.execution.nests), source.arguments
+    dialect, arguments = tiles_of(file.dialect), source.arguments
+    region = with_leaf_texts(with_shared_nests(source.region, source.plan.execution.nests, dialect), dialect)
     task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])
     sizes = [(name, value) for name, value in _sizes(file, source) if name in mentioned]
@@ -90,7 +89,7 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
         region.name,
         "\n".join(text),
         *passed,
-        leaves_of(region),
+        leaves_of(source.region),
         nest_helpers(region),
         source.structure,
         nests,
@@ -141,12 +140,10 @@ def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
             case Let(value=value):
                 assert not isinstance(value, Rounded)
                 yield from value_helpers(value)
-            case Fill():
-                yield from lowered(filling(node)).helpers()
             case Transfer():
                 yield copy_helper(node)
-            case Leaf():
-                yield from lowered(node).helpers()
+            case LeafText():
+                yield from node.lowered.helpers()
             case NestCall():
                 yield from loop_helpers(node.nest)
                 for value in (*node.numbers, *(offset for _, offset in node.places)):
@@ -165,7 +162,7 @@ def _task_lines(region: Region) -> list[str]:
     last += [names.prefetched_block(axis.axis) for axis, inner in axes if _refetches(region, axis, inner)]
     lines = [f"long {block} = -1;" for block in last]
     lines += software_prefetch.declaration(_prefetches(region))
-    streams = any(leaf.epilogue is not None and leaf.epilogue.non_temporal for leaf in leaves_of(region))
+    streams = any(isinstance(node, LeafText) and node.streams for node in region.nodes())
     fence = ["tw_fence();"] if streams else []
     return [*_buffers(region), *node_lines(region.setup), *lines, *_blocks(region), *fence]
 
@@ -283,8 +280,6 @@ def _node(node: Statement) -> list[str]:
             return _loop(node)
         case If(condition, body):
             return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
-        case Fill():
-            return [*_remark(node.note), *lowered(filling(node)).text()]
         case Let(variable, Rounded(element, rounds_up)):
             read = f"tw_read{suffix(element.dtype)}({pointer(element.buffer, element.offset)})"
             return [f"const long {variable_name(variable)} = {(WHOLE_ABOVE if rounds_up else WHOLE_BELOW).name}({read});"]
@@ -293,21 +288,13 @@ def _node(node: Statement) -> list[str]:
             return [f"const long {variable_name(variable)} = {to_c(value)};"]
         case Transfer():
             return copy_lines(node)
-        case Leaf():
-            return [*_remark(node.note), *lowered(node).text()]
+        case LeafText():
+            return [*_remark(node.note), *node.lowered.text()]
         case NestCall(nest, note, places, numbers):
             given = [*(pointer(buffer, offset) for buffer, offset in places), *map(to_c, numbers)]
             return [*_remark(note), f"{nest_name(nest)}({', '.join(given)});"]
         case _:
             return []  # software prefetch starts where blocks begin: `_software_prefetches`
-
-
-def filling(fill: Fill) -> VectorLoops:
-    """The loops that give the elements of a box a value."""
-    axes = tuple(axis for axis, _ in fill.box)
-    write = Access("", tuple(map(axis_index, axes)))
-    operator = Operator("", "fill", tuple(Axis(axis, 1) for axis in axes), (), write, Literal(fill.value))
-    return VectorLoops(fill.leaf, operator, fill.box, (), fill.target, vector_axis=axes[-1] if axes else None)
 
 
 def _remark(text: str) -> list[str]:

@@ -23,27 +23,28 @@ from tilewright.graph.expressions.scalar import AxisValue, Parameter
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
-from tilewright.leaves.registry import leaf_of, lowered
+from tilewright.leaves.registry import leaf_of, literal_axis
 from tilewright.plan.chains import with_axes
 from tilewright.render.c.c_file import NestCall, OperatorNest, PointerParameter
+from tilewright.tile.dialects.description import Dialect
 
 
-def with_shared_nests(chain: Region, nests: Nests) -> Region:
+def with_shared_nests(chain: Region, nests: Nests, dialect: Dialect) -> Region:
     """The chain with calls in the place of all loops that can be shared."""
-    return chain.mapped(lambda node: (_shared(node, nests),))
+    return chain.mapped(lambda node: (_shared(node, nests, dialect),))
 
 
-def shared(nodes: tuple[Statement, ...], nests: Nests) -> tuple[Statement, ...]:
+def shared(nodes: tuple[Statement, ...], nests: Nests, dialect: Dialect) -> tuple[Statement, ...]:
     """Statements with such calls."""
-    return mapped(nodes, lambda node: (_shared(node, nests),))
+    return mapped(nodes, lambda node: (_shared(node, nests, dialect),))
 
 
-def _shared(node: Statement, nests: Nests) -> Statement:
+def _shared(node: Statement, nests: Nests, dialect: Dialect) -> Statement:
     match node:
         case Transfer():
-            return _copy_call(node, nests)
+            return _copy_call(node, nests, dialect)
         case VectorLoops() if _can_be_shared(node):
-            return _loops_call(node, nests)
+            return _loops_call(node, nests, dialect)
         case _:
             return node
 
@@ -73,6 +74,7 @@ class _Parameters:
     """The parameters of a nest in the order in which they are met, each with what its call passes."""
 
     nests: Nests
+    dialect: Dialect
     offsets: dict[BufferName, set[IntegerExpression]]
     """Of the views of every buffer: a pointer to a buffer of one offset begins there."""
     written: frozenset[BufferName]
@@ -96,21 +98,21 @@ class _Parameters:
 
     def call(self, loops: VectorLoops | Transfer, note: str) -> NestCall:
         """The call of these loops in the names of the parameters."""
-        nest = OperatorNest(loops, tuple(p for p, _ in self.pointers.values()), tuple(self.numbers.values()))
+        nest = OperatorNest(loops, tuple(p for p, _ in self.pointers.values()), tuple(self.numbers.values()), self.dialect)
         places = tuple((buffer, offset) for buffer, (_, offset) in self.pointers.items())
         return NestCall(nest, note, places, tuple(value for _, value in self.numbers))
 
 
-def _parameters(nests: Nests, views: Iterable[View], written: Iterable[View]) -> _Parameters:
+def _parameters(nests: Nests, dialect: Dialect, views: Iterable[View], written: Iterable[View]) -> _Parameters:
     offsets: dict[BufferName, set[IntegerExpression]] = {}
     for view in views:
         offsets.setdefault(view.buffer, set()).add(view.offset)
-    return _Parameters(nests, offsets, frozenset(view.buffer for view in written))
+    return _Parameters(nests, dialect, offsets, frozenset(view.buffer for view in written))
 
 
-def _copy_call(copy: Transfer, nests: Nests) -> NestCall:
+def _copy_call(copy: Transfer, nests: Nests, dialect: Dialect) -> NestCall:
     """A copy: the strides that its vectors are loaded with keep their literals."""
-    given = _parameters(nests, (copy.source, copy.target), (copy.target,))
+    given = _parameters(nests, dialect, (copy.source, copy.target), (copy.target,))
     axes = _numbered([copy.depth_axis, copy.column_axis, *(axis for axis, size, _ in copy.outer if size != 1)])
     is_turned = copy.source.stride(copy.depth_axis) == 1
     lanes = frozenset() if is_turned or copy.column_axis is None else frozenset((axes[copy.column_axis],))
@@ -136,12 +138,12 @@ def _copy_call(copy: Transfer, nests: Nests) -> NestCall:
     return given.call(abstract, "")
 
 
-def _loops_call(loops: VectorLoops, nests: Nests) -> NestCall:
+def _loops_call(loops: VectorLoops, nests: Nests, dialect: Dialect) -> NestCall:
     """A map or a row-wise reduction."""
-    given = _parameters(nests, _views(loops), loops.places())
+    given = _parameters(nests, dialect, _views(loops), loops.places())
     axes = _numbered(axis for axis, _ in loops.box)
     loops = _without_strides_of_points(loops)
-    vector = lowered(loops).literal_axis
+    vector = literal_axis(loops)
     lanes = frozenset({axes[vector]} if vector is not None else ())
     positions = frozenset(scalar.axis for scalar in loops.operator.scalars() if isinstance(scalar, AxisValue))
     abstract = replace(
@@ -190,7 +192,7 @@ def _range(block: Range, axis: str, given: _Parameters, has_position: bool, has_
         return Range(start, size, size, frozenset((size,)))
     pieces = frozenset(piece if piece == ROW_UNROLL else 1 for piece in block.pieces(ROW_UNROLL))
     is_short = isinstance(block.capacity, int) and given.nests.folds(block.capacity)
-    return Range(start, size, block.capacity if is_short else given.nests.most_literal, pieces)
+    return Range(start, size, block.capacity if is_short else size, pieces)
 
 
 def _view(view: View, axes: dict[str, str], given: _Parameters, lanes: frozenset[str]) -> View:

@@ -36,8 +36,8 @@ def floor_divide(b: Builder, left: Value, right: Value) -> Value:
     quotient = b.apply(Operation.QUOTIENT, left, right)
     if not left.type.is_signed:
         return quotient
-    rest = b.apply(Operation.REMAINDER, left, right)
-    return b.select(_is_across(rest, right), quotient - 1, quotient)
+    rest = left - quotient * right
+    return b.select(_is_across(rest, right) & right.differs(0), quotient - 1, quotient)
 
 
 def power(b: Builder, base: Value, exponent: Value) -> Value:

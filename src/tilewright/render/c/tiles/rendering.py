@@ -23,6 +23,10 @@ class TileTexts:
         """What all texts so far need before them: types, tables and functions."""
         return self._vocabulary.text()
 
+    def definitions_by_name(self) -> Mapping[str, str]:
+        """The same one by one, each behind those that it mentions."""
+        return self._vocabulary.definitions
+
     def function(self, program: TileProgram, qualifiers: str = "") -> str:
         """A function of a program's name; its parameters are pointers to elements, long integers, and values.
 

@@ -1,0 +1,60 @@
+"""Elements in memory as lanes of the type that is computed in, and lanes as elements: as `kernels/conversions.py` says."""
+
+from __future__ import annotations
+
+from tilewright.graph.exactness import INTEGERS, SHORT_TYPES
+from tilewright.leaves.tile_programs import short_types
+from tilewright.tile.builder import Builder
+from tilewright.tile.program import Value
+
+LOWEST_UINT64 = 2.0**63
+"""Of the numbers that int64 lacks."""
+
+
+def loaded(b: Builder, elements: Value, dtype: str, computed: str) -> Value:
+    """Elements of a type as lanes of another."""
+    return b.cast(short_types.decoded(b, elements, dtype) if dtype in SHORT_TYPES else elements, computed)
+
+
+def stored(b: Builder, value: Value, dtype: str) -> Value:
+    """Lanes as elements of a type; of a mask 1 or 0."""
+    if value.type.is_mask:
+        return stored(b, b.select(value, b.constant(1, value.type.integer), 0), dtype)
+    if dtype == "bool":
+        return b.cast(truth(b, value), "uint8")
+    if dtype in SHORT_TYPES:
+        return short_types.encoded(b, b.cast(value, "float32"), dtype)
+    if value.type.is_float and dtype == "uint64":
+        return large_integers(b, value)
+    if value.type.dtype in WIDE_INTEGERS and dtype in HALVES:
+        return b.cast(b.cast(value, "float64"), dtype)
+    return b.cast(value, dtype)
+
+
+HALVES = ("float16", "bfloat16")
+WIDE_INTEGERS = INTEGERS - {"int8", "int16", "uint8", "uint16"}
+"""Those that float32 does not hold: they become halves by way of float64, rounded once."""
+
+
+def truth(b: Builder, value: Value) -> Value:
+    """1 where a number is not 0, else 0, as integers of as many bits."""
+    return b.select(value.differs(0), b.constant(1, value.type.integer), 0)
+
+
+def large_integers(b: Builder, value: Value) -> Value:
+    """Floats as uint64, toward zero: below 2^63 those of int64, of what is too large 0."""
+    upper = b.cast(b.cast(value - LOWEST_UINT64, "int64"), "uint64") ^ (1 << 63)
+    is_large, fits = value >= LOWEST_UINT64, value < 2 * LOWEST_UINT64
+    low = b.cast(b.cast(value, "int64"), "uint64")
+    wide = upper.type.mask
+    return b.select(mask_of(b, is_large, wide.bits), b.select(mask_of(b, fits, wide.bits), upper, 0), low)
+
+
+def mask_of(b: Builder, mask: Value, bits: int) -> Value:
+    """A mask for lanes of other sizes."""
+    return b.cast(mask, f"mask{bits}")
+
+
+def rounded_to(b: Builder, value: Value, dtype: str) -> Value:
+    """The nearest numbers that another type has."""
+    return b.cast(b.cast(value, dtype), value.type.dtype)

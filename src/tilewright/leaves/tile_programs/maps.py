@@ -1,0 +1,121 @@
+"""Elementwise operators as tile programs: loops over rows, whole vectors first and one partial vector at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import nullcontext
+
+from tilewright.block.integers import Variable, VariableKind
+from tilewright.block.memory import Gather, View
+from tilewright.block.statements import VectorLoops
+from tilewright.errors import InternalError
+from tilewright.graph.expressions.scalar import AxisValue, Load, Parameter, Scalar
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
+from tilewright.leaves.declaration import LoweredTile
+from tilewright.leaves.tile_programs.functions import CONNECTIVES, function_named, has_integer_form
+from tilewright.leaves.tile_programs.gathers import Gathers
+from tilewright.leaves.tile_programs.narrow_lanes import lane_type
+from tilewright.leaves.tile_programs.points import Points
+from tilewright.leaves.tile_programs.reports import INFINITE
+from tilewright.leaves.tile_programs.values import Values, rounded
+from tilewright.tile.builder import Builder
+from tilewright.tile.index import IndexLike
+from tilewright.tile.operations import IntegerOperation, Operation
+from tilewright.tile.program import Place, Value
+from tilewright.tile.types import FLOATS, vector
+
+WAYS = 4
+"""Rows that are computed together, where these are short or wait for their steps."""
+
+
+def lowered(loops: VectorLoops) -> LoweredTile:
+    """The program of a box."""
+    return MapProgram(loops).lowered()
+
+
+class MapProgram(Points):
+    """The points of an elementwise operator."""
+
+    def __init__(self, loops: VectorLoops) -> None:
+        """Of a leaf without a reduction."""
+        Points.__init__(self, loops, lane_type(loops))
+        self.gathers = Gathers(self)
+
+    def lowered(self) -> LoweredTile:
+        """The whole program."""
+        around = [axis for axis in self.ranges if axis != self.vector_axis]
+        if self.gathers.are_kept():
+            self.vectors(lambda: self.all_rows(around))
+        elif any(isinstance(read, Gather) for read in self.loops.reads):
+            with self.over(around):
+                self.gathers.enter_row()
+                self.vectors(self.point)
+        else:
+            self.rows(around, WAYS, self.some_rows)
+        return self.arguments.lowered()
+
+    def all_rows(self, around: list[str]) -> None:
+        """The current vector of all rows, which look up the same positions."""
+        self.gathers.enter_vector()
+        with self.over(around):
+            self.gathers.enter_row()
+            self.point()
+
+    def some_rows(self, axis: str, ways: int) -> None:
+        """Some rows, vector by vector."""
+
+        def points() -> None:
+            for way in range(ways):
+                with self.moved(axis, self.at[axis] + way) if axis else nullcontext():
+                    self.point()
+
+        self.vectors(points)
+
+    def point(self) -> None:
+        """One vector."""
+        values = Values(self.builder, self.type, self.leaf, own={REPORT_NOT_FINITE: self.reported})
+        self.store(values.any(self.loops.operator.body))
+
+    def leaf(self, scalar: Scalar) -> Value:
+        """The value of what is read, or follows from where the point is."""
+        match scalar:
+            case Load(read):
+                operand = self.loops.reads[read]
+                return self.load(operand) if isinstance(operand, View) else self.gathers.load(read, operand)
+            case AxisValue(axis):
+                return self.axis_value(axis)
+            case Parameter(name):
+                return self.number(self.arguments.index(Variable(VariableKind.EXTENT, name)))
+            case _:
+                raise InternalError(f"{scalar} has no place in a map")
+
+    def axis_value(self, axis: str) -> Value:
+        """Positions along an axis: those of floats are exact below 2^24."""
+        value = self.number(self.position(axis))
+        return value + self.builder.iota(self.type) if axis == self.vector_axis else value
+
+    def number(self, index: IndexLike) -> Value:
+        """An integer in all lanes, as a number of the type that is computed in."""
+        if isinstance(index, int):
+            return self.builder.constant(rounded(index, self.computed), self.type)
+        return self.builder.splat(self.builder.cast(self.builder.index_value(index), self.computed), self.lanes)
+
+    def reported(self, _: Builder, value: Value) -> Value:
+        """The value itself; the caller is told of what is not finite."""
+        b, rest = self.builder, value - value
+        found = b.instruction(Operation.ANY, vector("int32"), (rest.differs(0),))
+        with b.when(b.define(IntegerOperation.VALUE, found)):
+            b.call(INFINITE.name, Place(self.arguments.caller().name, 0))
+        return value
+
+
+def has_functions(functions: Iterable[str], dtype: str) -> bool:
+    """Whether all functions are there in the type that they are computed in."""
+    return all(_has_function(name, dtype) for name in functions)
+
+
+def _has_function(name: str, dtype: str) -> bool:
+    if name in CONNECTIVES or name in (REPORT_NOT_FINITE, "where"):
+        return True
+    is_of_floats = dtype in FLOATS or not has_integer_form(name)
+    return function_named(name, ("float64" if dtype not in FLOATS else dtype) if is_of_floats else dtype) is not None

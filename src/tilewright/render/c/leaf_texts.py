@@ -1,0 +1,86 @@
+"""C text of leaves: of their tile programs, inlined where they are called, and of those that lower to C themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from tilewright.block.program import Region
+from tilewright.block.statements import Fill, Leaf, Statement, VectorLoops
+from tilewright.errors import InternalError
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Literal
+from tilewright.graph.types import Access, Axis, Operator
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.leaves.declaration import Lowered, LoweredTile
+from tilewright.leaves.registry import lowered
+from tilewright.records import record
+from tilewright.render.c.inlined_tiles import inlined
+from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.dialects.registry import best
+
+
+@record
+class LeafText(Statement):
+    """A leaf as text."""
+
+    note: str
+    """For readers."""
+    lowered: Lowered
+    streams: bool = False
+    """Whether it stores past the caches."""
+
+
+BESIDE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "avx2": frozenset({"f16c"}),
+        "avx512f": frozenset({"avx2", "f16c", "fma", "avx512bw", "avx512dq", "avx512vl"}),
+    }
+)
+"""What every CPU has that has a feature, and compiles for it."""
+
+
+@cache
+def tiles_of(dialect: VectorDialect) -> Dialect:
+    """The instructions of tile programs in a file of a vector dialect.
+
+    >>> from tilewright.kernels import dialect_for
+    >>> tiles_of(dialect_for("x86_64", frozenset({"avx2", "fma"}))).name
+    'avx2'
+    """
+    found = best(dialect.architecture, dialect.features.union(*(BESIDE.get(name, ()) for name in dialect.features)))
+    if found.vector_bits != dialect.vector_bits:
+        raise InternalError(f"tile programs have no instructions for vectors of {dialect.name}")
+    return found
+
+
+def with_leaf_texts(region: Region, dialect: Dialect) -> Region:
+    """The region with text in the place of leaves."""
+    return region.mapped(lambda node: (_with_text(node, dialect),))
+
+
+def leaf_text(leaf: Leaf, dialect: Dialect) -> Lowered:
+    """The text of a leaf."""
+    found = lowered(leaf)
+    return inlined(found, dialect) if isinstance(found, LoweredTile) else found
+
+
+def _with_text(node: Statement, dialect: Dialect) -> Statement:
+    match node:
+        case Fill():
+            return LeafText(node.note, leaf_text(filling(node, dialect), dialect))
+        case Leaf():
+            streams = node.epilogue is not None and node.epilogue.non_temporal
+            return LeafText(node.note, leaf_text(node, dialect), streams)
+        case _:
+            return node
+
+
+def filling(fill: Fill, dialect: Dialect) -> VectorLoops:
+    """The loops that give the elements of a box a value."""
+    axes = tuple(axis for axis, _ in fill.box)
+    write = Access("", tuple(map(axis_index, axes)))
+    operator = Operator("", "fill", tuple(Axis(axis, 1) for axis in axes), (), write, Literal(fill.value))
+    lanes, along = dialect.lanes("float32"), axes[-1] if axes else None
+    return VectorLoops(fill.leaf, operator, fill.box, (), fill.target, vector_axis=along, lanes=lanes)
