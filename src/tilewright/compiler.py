@@ -232,13 +232,20 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
             continue
         if isinstance(step, MarkExact):
             step = replace(step, everywhere=precision is Precision.STRICT)
-        if isinstance(step, FoldConstants) and "int8" in (backend.element_types or ()):
-            steps.append(ShortOperands())
+        if isinstance(step, FoldConstants):
+            steps += _of_short_operands(backend.element_types, products)
         if isinstance(step, ElementTypes):
             steps += [ShortProducts()] if precision is Precision.BF16 else []
             step = replace(step, products=products, stores_halves=backend.stores_halves)
         steps.append(step)
     return backend.rewrites(tuple(steps), precision)
+
+
+def _of_short_operands(element_types: tuple[str, ...] | None, products: frozenset[tuple[str, str]]) -> tuple[ShortOperands, ...]:
+    """Where functions may compute in all types, or in bytes."""
+    if element_types is None:
+        return (ShortOperands(products),)
+    return (ShortOperands(),) if "int8" in element_types else ()
 
 
 def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS), *, marks: bool = True) -> Graph:

@@ -80,6 +80,17 @@ def test_integers_keep_their_low_bits() -> None:
     assert tw.jit(lambda x: x.astype("int4"))(x).tolist() == [-1, -4, 1, 5, 0]
 
 
+def test_numbers_that_a_type_does_not_hold_are_true() -> None:
+    for number in (-1, 300, 2**70, 0.5, np.nan, 0):
+        for dtype in ("uint32", "uint64", "uint8", "float16"):
+            x = np.array([0, 1, 5], dtype)
+            found = tw.jit(lambda x, n=number: (np.logical_and(x, n), np.logical_or(n, x)))(x)
+            assert [one.tolist() for one in found] == [
+                (x != 0).tolist() if number else [False] * 3,
+                ((x != 0) | bool(number)).tolist(),
+            ]
+
+
 def test_numbers_are_as_long_as_the_arrays_beside_them() -> None:
     scaled = tw.jit(lambda x, factor: x * factor)
     for dtype, result in (("float64", "float64"), ("float32", "float32"), ("int8", "float32")):

@@ -74,6 +74,8 @@ def apply_map(function: str, *operands: Any) -> Traced:
         signed = [number for number, dtype in enumerate(types) if dtype.kind == "i"]
         if signed and np.dtype(np.uint64) in types:
             return _compared_by_sign(function, operands, signed[0])
+    if function in ("logical_and", "logical_or", "logical_not"):  # of any number, one that every type holds
+        operands = tuple(bool(operand) if isinstance(operand, int | float | np.generic) else operand for operand in operands)
     return record_map(function, body_of(function), operands)
 
 
