@@ -222,26 +222,38 @@ def safe_softmax(x: Any, axis: int = -1) -> Any:
     return record_operator(norm_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
 
 
-def _reduction(name: str, text: str) -> Callable[..., Any]:
+def _reduced(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
+    recorder, (tensor,) = in_one_type((x,), reduced_type, name)
+    chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
+    result = Traced(recorder, recorder.record(map_operator.reduce, name, tensor, axis=chosen, kind=name))
+    if not keepdims:
+        return result
+    dropped = normalize_axes(chosen, len(tensor.shape))
+    return reshape(result, tuple(1 if d in dropped else extent for d, extent in enumerate(tensor.shape)))
 
+
+def _largest(name: str, text: str) -> Callable[..., Any]:
     def function(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        recorder, (tensor,) = in_one_type((x,), reduced_type, name)
-        chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
-        result = Traced(recorder, recorder.record(map_operator.reduce, name, tensor, axis=chosen, kind=name))
-        if not keepdims:
-            return result
-        dropped = normalize_axes(chosen, len(tensor.shape))
-        return reshape(result, tuple(1 if d in dropped else extent for d, extent in enumerate(tensor.shape)))
+        return _reduced(name, x, axis, keepdims)
 
     return traceable(name, name, text)(function)
 
 
-sum = _reduction("sum", "The sum over `axis` (an integer, a tuple; None: all).")
-prod = _reduction("prod", "The product over `axis`.")
-max = _reduction("max", "The largest element over `axis`; NaN if there is one.")
-min = _reduction("min", "The smallest element over `axis`; NaN if there is one.")
-mean = _reduction("mean", "The arithmetic mean over `axis`.")
+def _total(name: str, text: str) -> Callable[..., Any]:
+    def function(x: Any, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
+        if dtype is None:
+            return _reduced(name, x, axis, keepdims)
+        return astype(_reduced(name, astype(x, dtype), axis, keepdims), dtype)
+
+    return traceable(name, name, text)(function)
+
+
+sum = _total("sum", "The sum over `axis` (an integer, a tuple; None: all), perhaps in another element type.")
+prod = _total("prod", "The product over `axis`.")
+max = _largest("max", "The largest element over `axis`; NaN if there is one.")
+min = _largest("min", "The smallest element over `axis`; NaN if there is one.")
+mean = _total("mean", "The arithmetic mean over `axis`.")
 
 # Element types and positions
 

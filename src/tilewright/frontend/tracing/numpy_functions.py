@@ -31,6 +31,10 @@ ALIASES = {
 """NumPy's names of functions that have another name here."""
 REDUCING = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 """What `ufunc.reduce` means."""
+TOTALS = ("sum", "prod", "mean")
+"""Functions that may compute in another element type."""
+ACCEPTED = ("axis", "keepdims", "axes", "min", "max", "optimize")
+"""Options of NumPy's functions that functions here have, too."""
 IGNORED = frozenset(("casting", "order", "subok", "copy"))
 """Options that do not change values."""
 
@@ -39,9 +43,10 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Map
     """`ufunc(*inputs)`, or its reduction."""
     name = f"numpy.{ufunc.__name__}"
     if method == "reduce" and ufunc.__name__ in REDUCING:
-        axis, keepdims = options.get("axis", 0), options.get("keepdims", False)
-        _refuse(name, {key: value for key, value in options.items() if key not in ("axis", "keepdims")})
-        return getattr(namespace, REDUCING[ufunc.__name__])(inputs[0], axis, keepdims=keepdims)
+        given = {"axis": 0, **{key: value for key, value in options.items() if value is not None or key == "axis"}}
+        kept = ("axis", "keepdims", "dtype") if REDUCING[ufunc.__name__] in TOTALS else ("axis", "keepdims")
+        _refuse(name, {key: value for key, value in given.items() if key not in kept})
+        return getattr(namespace, REDUCING[ufunc.__name__])(inputs[0], **{key: given[key] for key in kept if key in given})
     if method != "__call__":
         raise unsupported(f"{name}.{method}", namespace.FUNCTIONS)
     _refuse(name, options)
@@ -54,7 +59,9 @@ def call_function(function: Any, args: Sequence[Any], options: Mapping[str, Any]
     """A function of NumPy's namespace."""
     name = f"{function.__module__}.{function.__name__}"
     known = _function(name, function.__name__)
-    accepted = {key: value for key, value in options.items() if key in ("axis", "keepdims", "axes", "min", "max", "optimize")}
+    accepted = {
+        key: value for key, value in options.items() if key in ACCEPTED or (key == "dtype" and function.__name__ in TOTALS)
+    }
     _refuse(name, {key: value for key, value in options.items() if key not in accepted})
     return known(*args, **accepted)
 

@@ -68,12 +68,12 @@ class Program:
         function: Callable[..., Any] = scope["function"]
         return function
 
-    def arrays(self) -> list[np.ndarray]:
+    def arrays(self, dtype: str = "float32") -> list[np.ndarray]:
         """The arguments of a call, as they lie in memory."""
-        return [in_layout(single(self.values[name].exact), self.layouts.get(name, "")) for name in self.arguments()]
+        return [in_layout(in_type(self.values[name].exact, dtype), self.layouts.get(name, "")) for name in self.arguments()]
 
-    def constant_arrays(self) -> dict[str, np.ndarray]:
-        return {name: single(self.values[name].exact) for name in self.constants}
+    def constant_arrays(self, dtype: str = "float32") -> dict[str, np.ndarray]:
+        return {name: in_type(self.values[name].exact, dtype) for name in self.constants}
 
     def text(self) -> str:
         """A script that runs the program."""
@@ -100,9 +100,9 @@ class Program:
         return replace(self, lines=tuple(kept[::-1]), outputs=outputs)
 
 
-def single(array: np.ndarray) -> np.ndarray:
-    """As float32; truth values and integers stay."""
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
+def in_type(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Floating-point numbers in this type; truth values and integers stay."""
+    return array.astype(dtype) if array.dtype.kind == "f" else array
 
 
 def in_layout(array: np.ndarray, layout: str) -> np.ndarray:
