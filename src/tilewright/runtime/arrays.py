@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.dtypes import dtype_named
+from tilewright.dtypes import BITS, dtype_named
 from tilewright.errors import DTypeError, UnsupportedOperation
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -142,10 +142,10 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
         raise UnsupportedOperation(
             f"a tensor on device {x.device} cannot be passed to a kernel", why="kernels run on the CPU", hint="pass x.cpu()"
         )
-    torch = sys.modules["torch"]
-    if x.dtype == torch.bfloat16:
-        bits: Array = x.view(torch.uint16).numpy()
-        return bits.view(dtype_named("bfloat16"))
+    name = str(x.dtype).removeprefix("torch.")
+    if name in BITS and x.layout == sys.modules["torch"].strided:
+        bits: Array = x.view(getattr(sys.modules["torch"], BITS[name])).numpy()
+        return bits.view(dtype_named(name))
     raise UnsupportedOperation(  # sparse and quantised tensors, conjugate views, subclasses without storage
         f"a tensor of type {x.dtype} and layout {x.layout} cannot be passed to a kernel", why=str(problem)
     ) from problem
@@ -153,8 +153,9 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
 
 def _to_torch(array: Array) -> object:
     torch = sys.modules["torch"]
-    if array.dtype.name == "bfloat16":
-        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    name = array.dtype.name
+    if name in BITS and hasattr(torch, name):
+        return torch.from_numpy(array.view(BITS[name])).view(getattr(torch, name))
     return torch.from_numpy(array)
 
 

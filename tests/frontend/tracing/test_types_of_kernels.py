@@ -111,6 +111,12 @@ def test_tensors_of_torch_keep_their_types() -> None:
     for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.uint8):
         found = double(torch.full((5,), 3, dtype=dtype))
         assert (found.dtype, found.tolist()) == (dtype, [6] * 5)
+    short = torch.full((3,), 1.5).to(torch.float8_e5m2)
+    found = tw.jit(lambda x: x)(short)
+    assert (found.dtype, found.float().tolist()) == (short.dtype, [1.5] * 3)
+    weights = short.bfloat16()
+    found = tw.jit(lambda x: weights * x)(weights)
+    assert (found.dtype, found.tolist()) == (weights.dtype, [2.25] * 3)
     truth = tw.jit(lambda x: ~x)(torch.tensor([True, False]))
     assert (truth.dtype, truth.tolist()) == (torch.bool, [False, True])
 

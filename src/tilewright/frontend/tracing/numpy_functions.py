@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.dtypes import BITS, dtype_named
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.tracing import namespace
 from tilewright.frontend.tracing.hints import instead_of
@@ -100,12 +101,21 @@ _TORCH_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "cat": "c
 def constant_array(value: Any) -> Array:
     """What the function closes over, as a NumPy array. Raises `UnsupportedOperation` where it cannot be read as one."""
     try:
-        array: Array = np.asanyarray(value)
+        array = _of_torch(value) if str(getattr(value, "dtype", "")).startswith("torch.") else np.asanyarray(value)
     except (TypeError, ValueError, RuntimeError) as problem:
         raise _unreadable(value, str(problem)) from problem
     if array.dtype.kind == "O":
         raise _unreadable(value, "NumPy makes it an array of Python objects")
     return array
+
+
+def _of_torch(tensor: Any) -> Array:
+    """A tensor, also in the types of `BITS`."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in BITS or tensor.requires_grad:
+        return np.asanyarray(tensor)
+    bits: Array = tensor.view(getattr(sys.modules["torch"], BITS[name])).numpy()
+    return bits.view(dtype_named(name))
 
 
 def torch_function(function: Any, known: Iterable[str]) -> Any:
@@ -122,7 +132,7 @@ def torch_function(function: Any, known: Iterable[str]) -> Any:
 
 
 def _unreadable(value: Any, why: str) -> UnsupportedOperation:
-    hint = "close over float32 values: w.float()" if hasattr(value, "float") else "close over a NumPy array of numbers"
+    hint = "close over a NumPy array of numbers"
     if getattr(value, "requires_grad", False):
         why, hint = "kernels compute no gradients", "close over its values: w.detach()"
     text = f"a {type(value).__qualname__} cannot be a constant of the function"
