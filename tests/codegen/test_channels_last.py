@@ -19,7 +19,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.leaves.channel_lanes import ChannelLanes
+from tilewright.leaves.channel_lanes_form import ChannelLanes
 from tilewright.machine import Machine
 
 LAST = (0, 3, 1, 2)

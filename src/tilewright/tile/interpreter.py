@@ -495,4 +495,5 @@ INTEGER_FUNCTIONS: Mapping[IntegerOperation, Callable[..., int]] = {
     IntegerOperation.EITHER: lambda left, right: int(bool(left) or bool(right)),
     IntegerOperation.CHOOSE: lambda condition, yes, no: yes if condition else no,
     IntegerOperation.VALUE: int,
+    IntegerOperation.OPAQUE: int,
 }

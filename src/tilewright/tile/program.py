@@ -6,6 +6,7 @@ carries is a `Variable`, which `Assign` changes; an instruction reads it as it i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Protocol, TypeAlias
 
@@ -280,3 +281,23 @@ def statements(block: Block) -> Iterator[Statement]:
             yield from statements(statement.otherwise)
         elif isinstance(statement, For):
             yield from statements(statement.body)
+
+
+def operands(statement: Statement) -> Iterator[Value]:
+    """The values that a statement itself takes."""
+    match statement:
+        case Instruction():
+            yield from statement.operands
+        case Define() | Assign():
+            yield statement.value
+        case Store():
+            yield from (one for one in (statement.value, statement.mask) if one is not None)
+        case Integer():
+            yield from (one for one in statement.operands if isinstance(one, Value))
+        case CallStatement():
+            yield from (one for one in statement.arguments if isinstance(one, Value))
+
+
+def users(program: TileProgram) -> Counter[int]:
+    """How many operands each value is, by its identity."""
+    return Counter(id(one) for statement in statements(program.body) for one in operands(statement))

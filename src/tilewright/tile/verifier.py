@@ -174,7 +174,7 @@ class _Verifier:
     def _integer(self, integer: Integer) -> None:
         operands, operation = integer.operands, integer.operation
         _need(integer.name not in self.ranges, f"{integer.name} is a name already")
-        count = {IntegerOperation.VALUE: 1, IntegerOperation.CHOOSE: 3}.get(operation, 2)
+        count = {IntegerOperation.VALUE: 1, IntegerOperation.OPAQUE: 1, IntegerOperation.CHOOSE: 3}.get(operation, 2)
         _need(len(operands) == count, f"it has {len(operands)} operands, not {count}")
         for one in operands:
             _need(isinstance(one, Value) is (operation is IntegerOperation.VALUE), f"{operation} is of other operands")

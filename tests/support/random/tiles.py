@@ -40,7 +40,8 @@ ONE_FLOAT = (
     *(Operation.EXPONENT, Operation.MANTISSA, Operation.FRACTION),
 )
 TWO_INTEGERS = (Operation.QUOTIENT, Operation.REMAINDER, Operation.HIGH_HALF, Operation.AND, Operation.OR, Operation.XOR)
-OF_TWO_INDICES = [one for one in IntegerOperation if one not in (IntegerOperation.CHOOSE, IntegerOperation.VALUE)]
+OF_OTHERS = (IntegerOperation.CHOOSE, IntegerOperation.VALUE, IntegerOperation.OPAQUE)
+OF_TWO_INDICES = [one for one in IntegerOperation if one not in OF_OTHERS]
 
 
 def case(seed: int, name: str = "tile", *, stores_all: bool = False) -> Case:

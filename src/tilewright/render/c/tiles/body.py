@@ -44,6 +44,7 @@ INTEGER_TEXTS = {
     IntegerOperation.EITHER: "{0} || {1}",
     IntegerOperation.CHOOSE: "{0} ? {1} : {2}",
     IntegerOperation.VALUE: "(long){0}",
+    IntegerOperation.OPAQUE: "{0}",
 }
 
 
@@ -77,7 +78,7 @@ class Body(Names):
             case Prefetch():
                 yield f"__builtin_prefetch({self.pointer(statement.place)});"
             case Integer():
-                yield f"const long {self._named(statement.name)} = {self._integer(statement)};"
+                yield from self._defined_integer(statement)
             case CallStatement():
                 yield self._call(statement)
             case If():
@@ -95,6 +96,14 @@ class Body(Names):
 
     def _named(self, name: str) -> str:
         return self.integers.setdefault(name, self.prefix + name)
+
+    def _defined_integer(self, statement: Integer) -> Iterator[str]:
+        name, text = self._named(statement.name), self._integer(statement)
+        if statement.operation is IntegerOperation.OPAQUE:
+            yield f"long {name} = {text};"
+            yield f'__asm__("" : "+r"({name}));'
+        else:
+            yield f"const long {name} = {text};"
 
     def _integer(self, statement: Integer) -> str:
         operands = [self.value(one) if isinstance(one, Value) else f"({self.index(one)})" for one in statement.operands]

@@ -21,7 +21,7 @@ def load(body: Names, made: Instruction) -> Iterator[str]:
     c = body.vocabulary.type(t)
     mask = made.operands[0] if made.operands else None
     if mask is None:
-        yield f"const {c} {name} = {_loaded(body, place, t)};"
+        yield from body.kept(made, _loaded(body, place, t))
     elif t.lanes == 1:
         yield f"const {c} {name} = {body.value(mask)} ? {body.element(place)} : 0;"
     elif place.stride == 1 and (entry := body.vocabulary.dialect.entry("masked load", t.dtype)):
@@ -94,7 +94,7 @@ def broadcast(body: Names, made: Instruction) -> Iterator[str]:
         yield f"const {SCALARS[kind]} {name} = {text};"
         return
     yield f"const {SCALARS[kind]} {name}_x = {text};"
-    yield f"const {body.vocabulary.type(t)} {name} = {body.in_all_lanes(f'{name}_x', t)};"
+    yield from body.kept(made, body.in_all_lanes(f"{name}_x", t))
 
 
 def gather(body: Names, made: Instruction) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.errors import InternalError
 from tilewright.render.c.tiles.vocabulary import Vocabulary, all_lanes, index_text, literal, register_lanes
 from tilewright.tile.index import IndexLike
-from tilewright.tile.program import Argument, Constant, Instruction, Place, TileProgram, Value, Variable
+from tilewright.tile.program import Argument, Constant, Instruction, Place, TileProgram, Value, Variable, users
 from tilewright.tile.types import Type
 
 
@@ -22,6 +22,7 @@ class Names(ABC):
         self.integers: dict[str, str] = {}
         self.definitions: list[str] = []
         self._constants: dict[tuple[str, Type], str] = {}
+        self.users = users(program)
 
     # Names.
 
@@ -90,6 +91,15 @@ class Names(ABC):
     def defined(self, made: Instruction, text: str) -> str:
         """A statement: a value by an expression."""
         return f"const {self.vocabulary.type(made.type)} {self.value(made)} = {text};"
+
+    def kept(self, made: Instruction, text: str) -> Iterator[str]:
+        """Statements: a value that memory has. One of several users stays in a register: GCC 12 would load it for each."""
+        c, name = self.vocabulary.type(made.type), self.value(made)
+        if made.type.lanes == 1 or self.users[id(made)] < 2 or not self.vocabulary.is_x86:
+            yield f"const {c} {name} = {text};"
+            return
+        yield f"{c} {name} = {text};"
+        yield f'__asm__("" : "+{self.vocabulary.constraint(made.type)}"({name}));'
 
     @abstractmethod
     def nested(self, program: TileProgram) -> str:

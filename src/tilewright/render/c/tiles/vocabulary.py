@@ -89,6 +89,11 @@ class Vocabulary:
         """Whether a mask lies in a mask register."""
         return self.dialect.has_mask_registers and t.is_mask and t.lanes > 1
 
+    @property
+    def is_x86(self) -> bool:
+        """Whether vectors lie where `constraint` says."""
+        return self.dialect.architecture == "x86_64"
+
     def constraint(self, t: Type) -> str:
         """Where inline assembly of this dialect has a value."""
         if self.is_mask_register(t):
