@@ -7,10 +7,11 @@ polynomial. Of 0 and infinity EXPONENT is what the logarithm is, and f is finite
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.steps import polynomial, scaled, two_sum, with_sign
+from tilewright.tile.functions.steps import horner, polynomial, scaled, two_sum, with_sign
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
@@ -46,12 +47,12 @@ def log(b: Builder, x: Value) -> Value:
 
 def log2(b: Builder, x: Value) -> Value:
     """To the base 2."""
-    return _scaled_log(b, x, c.LOG2_E[x.type.dtype], (1.0, 0.0))
+    return _scaled_log(b, x, 1.0 / math.log(2.0), c.LOG2_E[x.type.dtype], (1.0, 0.0))
 
 
 def log10(b: Builder, x: Value) -> Value:
     """To the base 10."""
-    return _scaled_log(b, x, c.LOG10_E[x.type.dtype], c.LOG10_2[x.type.dtype])
+    return _scaled_log(b, x, 1.0 / math.log(10.0), c.LOG10_E[x.type.dtype], c.LOG10_2[x.type.dtype])
 
 
 def log1p(b: Builder, x: Value) -> Value:
@@ -77,13 +78,17 @@ def _natural(b: Builder, f: Value, k: Value) -> Value:
     return b.multiply_add(k, b.constant(high, f.type), f + beyond_f(b, f, k * low))
 
 
-def _scaled_log(b: Builder, x: Value, factor: tuple[float, ...], of_two: tuple[float, ...]) -> Value:
+def _scaled_log(b: Builder, x: Value, factor: float, parts: Sequence[float], of_two: Sequence[float]) -> Value:
+    """k times the logarithm of 2 plus `factor` log(1 + f), with both in parts; float32 is near enough to the factor itself."""
     m, k = mantissa_and_exponent(b, x)
     f = m - 1.0
-    rest = b.multiply_add(f, factor[1], beyond_f(b, f) * factor[0])
+    if x.type.dtype == "float32":
+        rest = horner(b, f, [one * factor for one in c.LOG["float32"]]) * (f * f)
+    else:
+        rest = b.multiply_add(f, parts[1], beyond_f(b, f) * parts[0])
     if of_two[1]:
         rest = b.multiply_add(k, of_two[1], rest)
-    value = b.multiply_add(f, factor[0], rest)
+    value = b.multiply_add(f, parts[0], rest)
     return _where_positive(b, x, b.multiply_add(k, of_two[0], value))
 
 

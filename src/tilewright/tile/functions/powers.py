@@ -10,13 +10,14 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.exponentials import LIMITS, exp2_reduced, reduced
+from tilewright.tile.functions.exponentials import LIMITS, exp2_reduced
 from tilewright.tile.functions.logarithms import mantissa_and_exponent
 from tilewright.tile.functions.steps import (
     at_least,
     at_most,
     flipped,
     is_nan,
+    nearest,
     polynomial,
     product_rest,
     scaled,
@@ -47,10 +48,10 @@ def power(b: Builder, x: Value, y: Value) -> Value:
 
 def _of_size_in_float64(b: Builder, size: Value, y: Value) -> Value:
     """2**(y log2 x) of x >= 0, rounded once: of 0 and infinity the logarithm is infinite."""
-    m, k = mantissa_and_exponent(b, b.cast(size, "float64"))
-    f = m - 1.0
+    m, k = mantissa_and_exponent(b, size)
+    f, k, y = (b.cast(one, "float64") for one in (m - 1.0, k, y))
     s = f / (f + 2.0)
-    t = b.multiply_add(s, polynomial(b, s * s, c.LOG2_WIDE), k) * b.cast(y, "float64")
+    t = b.multiply_add(s, polynomial(b, s * s, c.LOG2_WIDE), k) * y
     n, r = exp2_reduced(b, at_most(b, 130.0, at_least(b, -160.0, t)))
     return b.cast(scaled(b, polynomial(b, r, c.EXP2_WIDE), n), "float32")
 
@@ -102,7 +103,10 @@ def _exponential(b: Builder, y: Value, high: Value, low: Value) -> Value:
     least, most = LIMITS[y.type.dtype]
     t = y * high
     t_low = b.select(size_of(b, t) < 2.0 * most, b.fma(y, high, -t) + y * low, 0.0)
-    n, r = reduced(b, at_most(b, most, at_least(b, least, t)))
+    t = at_most(b, most, at_least(b, least, t))
+    n, _ = nearest(b, t, c.LOG2_E[y.type.dtype][0])
+    ln2 = c.LN2[y.type.dtype]
+    r, t_low = b.fma(n, b.constant(-ln2[0], y.type), t), b.multiply_add(n, b.constant(-ln2[1], y.type), t_low)
     tail = polynomial(b, r, c.EXPM1) * (r * r)
     tail = b.multiply_add(t_low, (r + tail) + 1.0, tail)
     return scaled(b, (r + tail) + 1.0, n)
