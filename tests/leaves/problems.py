@@ -170,6 +170,7 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
             *map(_exact, EXACT[1:], ("multiply", "mod", "left_shift", "minimum", "floor_divide") * 2),
             *map(_converted, CONVERTED, (*CONVERTED[1:], CONVERTED[0])),
             *map(_converted, CONVERTED, (*CONVERTED[4:], *CONVERTED[:4])),
+            *(_converted(source, "uint64") for source in CONVERTED[:4]),
         ),
     ),
     "row-wise reductions": (

@@ -1,6 +1,6 @@
-"""Scalar loops: operators of other types than float32, point by point in plain C loops of one element type.
+"""Scalar loops: reductions of other types than float32, point by point in plain C loops of one element type.
 
-Of a map or a sum of integers, the middle of the innermost loop is computed in vectors, and the rest point by point. Lanes are
+Of a sum of integers, the middle of the innermost loop is computed in vectors, and the rest point by point. Lanes are
 unsigned in C, where sums, differences and products wrap, as those of int32 do in NumPy.
 """
 
@@ -21,7 +21,7 @@ from tilewright.c_text.lookups import index_text, lookups, place_of, position_te
 from tilewright.c_text.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
 from tilewright.c_text.statements import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
 from tilewright.errors import InternalError
-from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
+from tilewright.graph.exactness import sums_in_integer_lanes
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
@@ -30,11 +30,9 @@ from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
 from tilewright.kernels.helpers import Helper, filled
 from tilewright.leaves.declaration import GENERAL, Constraints, CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
-from tilewright.leaves.tile_programs import maps
 
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
-TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
 """
 FOLD = Helper(
     "tw_fold_naturals",
@@ -49,15 +47,6 @@ TW_INLINE int tw_fold_naturals(tw_naturals v) {
     (NATURALS,),
 )
 """The sum of all lanes, which wraps."""
-
-
-def has_vectors(loops: VectorLoops) -> bool:
-    """Whether a map is computed in vectors of integers: its operands lie side by side, or are the same for the whole vector."""
-    types = [operand.dtype for operand in (*loops.reads, loops.write)]
-    if loops.vector_axis is None or not has_integer_lanes(loops.operator, types[:-1], types[-1]):
-        return False
-    strides = [operand.stride(loops.vector_axis) for operand in loops.reads if isinstance(operand, View)]
-    return len(strides) == len(loops.reads) and set(strides) <= {0, 1} and loops.write.stride(loops.vector_axis) == 1
 
 
 def sums_in_vectors(loops: VectorLoops, reduced: Collection[str]) -> bool:
@@ -79,12 +68,6 @@ def vector_value(loops: VectorLoops) -> str:
     return natural_text(loops.operator.body, "vector_{}".format)
 
 
-def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
-    """The statements of TW_LANES points, at the addresses of the first of them."""
-    store = f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {vector_value(loops)});"
-    return [*vector_loads(loops, address), store]
-
-
 def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
     """A loop over whole vectors, and one over the points that are left."""
     whole = braced(f"for (; {index} + TW_LANES <= {size}; {index} += TW_LANES)", vectors)
@@ -94,8 +77,6 @@ def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
 
 def integer_helpers(loops: VectorLoops) -> list[Helper]:
     """The helpers that these lines call."""
-    if has_vectors(loops):
-        return [_access(operand.dtype) for operand in (*loops.reads, loops.write)]
     reduced = {axis.name for axis in loops.operator.reduction_axes()}
     return [FOLD, *(_access(operand.dtype) for operand in loops.reads)] if sums_in_vectors(loops, reduced) else []
 
@@ -141,22 +122,12 @@ class _Emitter(PointStatements):
         """The whole nest; the axis along which neighbours lie side by side is the innermost one."""
         reduced = [axis.name for axis in self.loops.operator.reduction_axes()]
         around = sorted((axis for axis, _ in self.loops.box if axis not in reduced), key=lambda a: a == self.loops.vector_axis)
-        reduction = self.loops.operator.reduction
-        body = self.map_body() if reduction is None else self.row_body(reduction, reduced)
-        if has_vectors(self.loops) and self.ranges[around[-1]].size != 1:
-            axis = around.pop()
-            size, vectors = to_c(self.ranges[axis].size), vector_lines(self.loops, self.address)
-            body = in_vectors(names.axis_offset(axis), size, vectors, body)
-        return ["{", *indent(self.nest(around, body)), "}"]
+        return ["{", *indent(self.nest(around, self.row_body(self.loops.reduction, reduced))), "}"]
 
     def scope(self, axes: Iterable[str], body: Lines) -> Lines:
         """Loops point by point, or braces: what a pass declares is its own."""
         lines = self.nest(axes, body)
         return lines if lines is not body else ["{", *indent(body), "}"]
-
-    def map_body(self) -> Lines:
-        """One point of a map."""
-        return [*self.loads(self.loops.operator.body), self.store(self.value(self.loops.operator.body))]
 
     def row_body(self, reduction: Reduction, reduced: list[str]) -> Lines:
         """One pass over the points for every state, and, if every point is written, one to finish."""
@@ -348,9 +319,9 @@ INTEGER_LANES = "integer lanes"
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The element type of an operator that vectors of float32 do not compute, and whether vectors of integers do."""
     operator, element_type = problem.operator, problem.scalar_type
-    if operator.is_map() and maps.has_functions(operator.functions(), element_type):
-        return Refusal(NAME, Mismatch.VECTORS)
-    in_lanes = has_integer_lanes(operator, problem.reads, problem.write) or sums_in_integer_lanes(operator, problem.reads)
+    if operator.is_map():
+        return Refusal(NAME, Mismatch.OPERATION)
+    in_lanes = sums_in_integer_lanes(operator, problem.reads)
     binding = LeafBinding(NAME, numbers=((INTEGER_LANES, int(in_lanes)),), element_type=element_type)
     return (binding,) if element_type else Refusal(NAME, Mismatch.VECTORS)
 

@@ -13,7 +13,7 @@ LOWEST_UINT64 = 2.0**63
 
 def loaded(b: Builder, elements: Value, dtype: str, computed: str) -> Value:
     """Elements of a type as lanes of another."""
-    return b.cast(short_types.decoded(b, elements, dtype) if dtype in SHORT_TYPES else elements, computed)
+    return converted(b, short_types.decoded(b, elements, dtype) if dtype in SHORT_TYPES else elements, computed)
 
 
 def stored(b: Builder, value: Value, dtype: str) -> Value:
@@ -24,10 +24,15 @@ def stored(b: Builder, value: Value, dtype: str) -> Value:
         return b.cast(truth(b, value), "uint8")
     if dtype in SHORT_TYPES:
         return short_types.encoded(b, b.cast(value, "float32"), dtype)
+    return converted(b, value, dtype)
+
+
+def converted(b: Builder, value: Value, dtype: str) -> Value:
+    """Numbers as numbers of another type."""
     if value.type.is_float and dtype == "uint64":
-        return large_integers(b, value)
+        return large_integers(b, b.cast(value, "float32") if value.type.dtype in HALVES else value)
     if value.type.dtype in WIDE_INTEGERS and dtype in HALVES:
-        return b.cast(b.cast(value, "float64"), dtype)
+        value = b.cast(value, "float64")
     return b.cast(value, dtype)
 
 

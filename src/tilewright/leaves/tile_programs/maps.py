@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import nullcontext
 
 from tilewright.block.integers import Variable, VariableKind
@@ -12,7 +11,6 @@ from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import AxisValue, Load, Parameter, Scalar
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.leaves.declaration import LoweredTile
-from tilewright.leaves.tile_programs.functions import CONNECTIVES, function_named, has_integer_form
 from tilewright.leaves.tile_programs.gathers import Gathers
 from tilewright.leaves.tile_programs.narrow_lanes import lane_type
 from tilewright.leaves.tile_programs.points import Points
@@ -22,7 +20,7 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Place, Value
-from tilewright.tile.types import FLOATS, vector
+from tilewright.tile.types import vector
 
 WAYS = 4
 """Rows that are computed together, where these are short or wait for their steps."""
@@ -107,15 +105,3 @@ class MapProgram(Points):
         with b.when(b.define(IntegerOperation.VALUE, found)):
             b.call(INFINITE.name, Place(self.arguments.caller().name, 0))
         return value
-
-
-def has_functions(functions: Iterable[str], dtype: str) -> bool:
-    """Whether all functions are there in the type that they are computed in."""
-    return all(_has_function(name, dtype) for name in functions)
-
-
-def _has_function(name: str, dtype: str) -> bool:
-    if name in CONNECTIVES or name in (REPORT_NOT_FINITE, "where"):
-        return True
-    is_of_floats = dtype in FLOATS or not has_integer_form(name)
-    return function_named(name, ("float64" if dtype not in FLOATS else dtype) if is_of_floats else dtype) is not None
