@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 
 from tilewright.render.c.tiles import instructions, memory
-from tilewright.render.c.tiles.names import Names
+from tilewright.render.c.tiles.names import Names, pointer_type
 from tilewright.render.c.tiles.vocabulary import (
     SCALARS,
     Vocabulary,
@@ -138,11 +138,6 @@ class Body(Names):
             legal = legalise(program, self.vocabulary.dialect)
             self.vocabulary.define(name, function_text(legal, self.vocabulary, name, "static __attribute__((noinline)) "))
         return name
-
-
-def pointer_type(buffer: Buffer) -> str:
-    """The C type of a buffer."""
-    return f"{'' if buffer.is_written else 'const '}{SCALARS[buffer.dtype]} *"
 
 
 def parameters(program: TileProgram, body: Body, given: Mapping[str, str] | None = None) -> list[str]:

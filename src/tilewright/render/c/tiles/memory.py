@@ -8,7 +8,7 @@ from tilewright.render.c.tiles import masks
 from tilewright.render.c.tiles.names import Names
 from tilewright.render.c.tiles.vocabulary import SCALARS, STORED_AS, register_lanes
 from tilewright.tile.program import Instruction, Place, Store, Value
-from tilewright.tile.types import Type, vector
+from tilewright.tile.types import BITS, Type, vector
 
 IF_CHAIN = vector("int8", 8)
 """Lanes that are loaded or stored one by one, each under a condition; more are in a loop."""
@@ -34,13 +34,20 @@ def load(body: Names, made: Instruction) -> Iterator[str]:
             text = f'"{entry.mnemonic} %1, %2, %0" : "={register}"({name}) : {memory}, "{register}"({_of_lanes(body, mask)})'
         yield f"__asm__({text});"
     elif place.stride == 1 and t.lanes > IF_CHAIN.lanes and (count := masks.prefix_count(body, mask)):
-        yield f"const {c} {name} = {_first(body, 'load', t)}({body.pointer(place)}, {count});"
+        yield f"const {c} {name} = {_first(body, 'load', t)}((const void *)({body.pointer(place)}), {count});"
     else:
         yield f"{c} {name} = {{0}};"
         for lane in range(t.lanes):
             condition = masks.condition(body, mask, lane)
             if condition is not None:
-                yield f"{condition}{name}[{lane}] = {body.element(place, lane)};"
+                yield f"{condition}{name}[{lane}] = {_element(body, place, lane, t)};"
+
+
+def _element(body: Names, place: Place, lane: int, t: Type) -> str:
+    """A lane in memory; lanes that are wider than elements lie side by side."""
+    if t.bits == BITS[body.buffers[place.buffer].dtype]:
+        return body.element(place, lane)
+    return f"((const {body.vocabulary.element_type(STORED_AS.get(t.dtype, t.dtype))} *)({body.pointer(place)}))[{lane}]"
 
 
 def _first(body: Names, action: str, t: Type) -> str:
