@@ -34,7 +34,7 @@ from tilewright.tile.program import (
     Value,
     Variable,
 )
-from tilewright.tile.types import INDEX, Type
+from tilewright.tile.types import BITS, INDEX, Type
 
 
 class Builder:
@@ -89,6 +89,11 @@ class Builder:
     def table(self, name: str, dtype: str, values: Sequence[float]) -> Buffer:
         """Constants in memory; equal names must have equal values."""
         return self._tables.setdefault(name, Buffer(name, dtype, False, tuple(values), len(values)))
+
+    def element_bits(self, name: str) -> int:
+        """Of the elements of a buffer or a table."""
+        buffers = (*self._parameters, *self._tables.values())
+        return next(BITS[one.dtype] for one in buffers if isinstance(one, Buffer) and one.name == name)
 
     def program(self, name: str, result: Value | None = None) -> TileProgram:
         """What has been built."""

@@ -111,7 +111,7 @@ def _lane_by_lane(
     found = []
     for number in range(count):
         its_operands = tuple([one[number] for one in given])
-        its_detail = _moved(operation, detail, number * lanes)
+        its_detail = _moved(builder, operation, detail, number * lanes, value_type)
         made = builder.instruction(operation, piece_type, its_operands, its_detail)
         if operation is Operation.IOTA and number:
             made = made + number * lanes
@@ -119,14 +119,15 @@ def _lane_by_lane(
     return joined(builder, value_type, found)
 
 
-def _moved(operation: Operation, detail: Detail, lanes: int) -> Detail:
+def _moved(builder: DialectBuilder, operation: Operation, detail: Detail, lanes: int, value_type: Type) -> Detail:
     """The place, or the count of a prefix, of a piece that begins at a lane."""
     if operation is Operation.PREFIX:
         assert isinstance(detail, int | Index)
         return detail - lanes
     if operation is Operation.LOAD:
         assert isinstance(detail, Place)
-        return Place(detail.buffer, detail.index + detail.stride * lanes, detail.stride)
+        elements = lanes * max(1, value_type.bits // builder.element_bits(detail.buffer))
+        return Place(detail.buffer, detail.index + detail.stride * elements, detail.stride)
     return detail
 
 
