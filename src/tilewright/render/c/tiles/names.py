@@ -27,6 +27,7 @@ class Names(ABC):
         self._constants: dict[tuple[str, Type], str] = {}
         self.users = users(program)
         self._pointers: set[str] = set()
+        self._given = frozenset(one for one in program.parameters if isinstance(one, str))
 
     # Names.
 
@@ -87,8 +88,8 @@ class Names(ABC):
         each row takes a register, and tiles of 12 rows lose 4 to 12% (GCC 12)."""
         buffer = self.prefix + place.buffer
         strides = [(names[0], factor) for names, factor in terms_of(index) if len(names) == 1 and factor >= ROWS_PER_POINTER]
-        rows = [(name, factor) for name, factor in strides if name in self.program.parameters]
-        if len(rows) != 1 or not isinstance(index, Index) or index.names() <= set(self.program.parameters):
+        rows = [(name, factor) for name, factor in strides if name in self._given]
+        if len(rows) != 1 or not isinstance(index, Index) or index.names() <= self._given:
             return buffer, index
         (name, factor), type_text = rows[0], pointer_type(self.buffers[place.buffer])
         first = factor - factor % ROWS_PER_POINTER
