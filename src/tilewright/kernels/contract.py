@@ -44,9 +44,9 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from tilewright.block.leaf_binding import LeafBinding, MatrixTile
 from tilewright.block.statements import Matrix
@@ -56,6 +56,8 @@ from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
 from tilewright.records import record
+from tilewright.tile.builder import Builder
+from tilewright.tile.program import Value
 
 ElementTypes = tuple[str, str, str]
 """NumPy names of the element types of A, B and C."""
@@ -145,6 +147,13 @@ class Along:
     """Whether the epilogue takes it as a vector of whole numbers (`tw_int`), not of floats."""
 
 
+class EpilogueValues(Protocol):
+    """What an epilogue makes of a sum, in tile operations; equal ones are equal objects."""
+
+    def value(self, builder: Builder, total: Value, operands: Sequence[Value]) -> Value:
+        """Of a sum and an operand each, all of the type that sums have."""
+
+
 @record
 class Epilogue:
     """What becomes of every element of C before it is stored: `name(sum, x_0, x_1, ...)`, of vectors.
@@ -163,6 +172,8 @@ class Epilogue:
     `tw_fence()` of the same thread."""
     element_type: str = ""
     """What floats are converted to where they are stored, of a kernel that sums integers; "" if C has the kernel's own type."""
+    values: EpilogueValues | None = None
+    """The same function for tile programs, of epilogues that they have the bits of `text` for; None for all others."""
 
     def parameters(self) -> tuple[str, ...]:
         """What the signature of the kernel has beside the product's.

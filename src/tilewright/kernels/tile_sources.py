@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 from functools import cache
+from itertools import product as pairs
 
 from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.records import record
+from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.index import IndexLike
 from tilewright.tile.printer import printed
 from tilewright.tile.products.arithmetic import Arithmetic
-from tilewright.tile.products.tile import Options, Shape, product
-from tilewright.tile.program import TileProgram
+from tilewright.tile.products.tile import Finish, Options, Shape, product
+from tilewright.tile.program import Buffer, TileProgram, Value
 
 
 @record
@@ -35,6 +39,57 @@ class ProductSource:
     def printed(self) -> str:
         """Of `TileSource.printed`."""
         return printed(self.program())
+
+
+@record
+class ProgramEnding:
+    """An epilogue of tile programs."""
+
+    epilogue: Epilogue
+
+    def declared(self, builder: Builder, lanes: int) -> Finish:
+        """Of `tile.products.tile.Ending`."""
+        operands = []
+        for number, along in enumerate(self.epilogue.operands):
+            buffer = builder.buffer(f"e{number}", along.element_type)
+            operands.append((buffer, builder.integer(f"e{number}_row") if along.rows else 0, along))
+        return _Finish(self.epilogue, operands, lanes)
+
+
+@record(eq=False)
+class _Finish:
+    epilogue: Epilogue
+    operands: list[tuple[Buffer, IndexLike, Along]]
+    lanes: int
+
+    def fetch(self, builder: Builder, shape: Shape) -> None:
+        """What only this tile reads of the operands, the line that a row ends in included."""
+        columns = [*range(0, shape.vectors * self.lanes, self.lanes), shape.vectors * self.lanes - 1]
+        for buffer, row, along in self.operands:
+            if along.is_far and along.rows and along.columns:
+                for i, column in pairs(range(shape.rows), columns):
+                    builder.prefetch(buffer, row * i + column)
+
+    def value(self, builder: Builder, total: Value, place: tuple[int, int], mask: Value | None) -> Value:
+        """Of `tile.products.tile.Finish`."""
+        assert self.epilogue.values is not None
+        given = []
+        for buffer, row, along in self.operands:
+            if along.columns:
+                given.append(builder.load(buffer, row * place[0] + place[1] * self.lanes, total.type, mask))
+            else:
+                given.append(builder.broadcast(buffer, row * place[0], total.type))
+        return self.epilogue.values.value(builder, total, given)
+
+
+def is_of_tiles(epilogue: Epilogue | None, total: str) -> bool:
+    """Whether tile programs end so: with nothing, or with operations whose operands have the type of sums, stored as such."""
+    if epilogue is None:
+        return True
+    is_plain = not (epilogue.non_temporal or epilogue.element_type) and all(
+        one.element_type == total for one in epilogue.operands
+    )
+    return epilogue.values is not None and is_plain
 
 
 @cache

@@ -32,7 +32,7 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
 from tilewright.kernels.tile_ending import dispatch_text, function_text, matmul_kernel, wanted_shapes
-from tilewright.kernels.tile_sources import tile_source
+from tilewright.kernels.tile_sources import ProgramEnding, is_of_tiles, tile_source
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.records import record
 from tilewright.tile.products.arithmetic import F32
@@ -164,9 +164,10 @@ class _Texts:
             text = unit_text(self.dialect, (*tile.ending().vocabulary(), _variant(name, tile)))
             return KernelSource(SourceKind.C, text, joins=True)
 
-        if epilogue is not None or not self.assembles:
+        if not self.assembles or not is_of_tiles(epilogue, "float32"):
             return in_c()
-        options = Options(prefetch=prefetch, prefetches_next=prefetching, is_wide=self.vectors >= WIDE_VECTORS)
+        is_wide, ending = self.vectors >= WIDE_VECTORS, ProgramEnding(epilogue) if epilogue is not None else None
+        options = Options(prefetch=prefetch, prefetches_next=prefetching, is_wide=is_wide, ending=ending)
         of_tile = Shape(m, tile.vectors, self.dialect.lanes, tile.edge)
         return tile_source(f"{name}_{tile.suffix}", self.dialect, F32, of_tile, options, in_c)
 

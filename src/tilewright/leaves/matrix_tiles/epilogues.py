@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.statements import MatrixTiles, TileEpilogue, TileOperand
@@ -14,6 +14,10 @@ from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, su
 from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.functions.scalar_functions import lane_functions
 from tilewright.kernels.helpers import Helper, texts
+from tilewright.leaves.tile_programs.values import Values
+from tilewright.records import record
+from tilewright.tile.builder import Builder
+from tilewright.tile.program import Value
 
 DIGITS = 6
 """Of the hash that tells epilogues of the same functions apart."""
@@ -54,7 +58,34 @@ def kernel_epilogue(call: MatrixTiles) -> Epilogue | None:
     result, lines = _lines(call.epilogue)
     text = "".join(texts(_helpers(call.epilogue)))
     text += f"TW_INLINE {result} {name}({given}) {{\n{''.join(f'  {line}{chr(10)}' for line in lines)}}}\n"
-    return Epilogue(name, text, operands, call.epilogue.non_temporal, call.epilogue.element_type)
+    ending = call.epilogue
+    values = EpilogueBody(ending.body) if ending.whole is None and is_exact(ending.body) else None
+    return Epilogue(name, text, operands, ending.non_temporal, ending.element_type, values)
+
+
+EXACT = frozenset(("absolute", "add", "divide", "maximum", "minimum", "multiply", "negative", "sqrt", "square", "subtract"))
+"""Functions that dialects of vectors and tile programs compute with the same bits."""
+
+
+def is_exact(body: Scalar) -> bool:
+    """Whether tile programs compute an epilogue with the bits of its C text."""
+    return all(node.function in EXACT for node in subexpressions(body) if isinstance(node, Apply))
+
+
+@record
+class EpilogueBody:
+    """An epilogue of a sum (`Load(0)`) and operands (from `Load(1)` on), in tile operations."""
+
+    body: Scalar
+
+    def value(self, builder: Builder, total: Value, operands: Sequence[Value]) -> Value:
+        """Of `contract.EpilogueValues`."""
+        known: dict[Scalar, Value] = {Load(number): value for number, value in enumerate((total, *operands))}
+        return Values(builder, total.type, _unknown, known).value(self.body)
+
+
+def _unknown(scalar: Scalar) -> Value:
+    raise InternalError(f"{scalar} is not known in a micro tile")
 
 
 def _helpers(epilogue: TileEpilogue) -> Iterator[Helper]:

@@ -42,6 +42,7 @@ SHIFTS = {
     (O.SHIFT_RIGHT, "uint32"): "vpsrld",
 }
 """By a number."""
+ROOTS = {"float32": "vsqrtps", "float64": "vsqrtpd"}
 LOGIC = {O.AND: "vpand", O.OR: "vpor", O.XOR: "vpxor"}
 BROADCASTS = {"float32": "vbroadcastss", "float64": "vbroadcastsd", "int32": "vpbroadcastd", "int64": "vpbroadcastq"}
 COMMUTATIVE = frozenset((O.ADD, O.MULTIPLY))

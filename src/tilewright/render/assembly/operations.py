@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.render.assembly.instructions import BROADCASTS, COMMUTATIVE, DOTS, FUSED, LOGIC, PLAIN, PLAIN_AVX512, SHIFTS
+from tilewright.render.assembly.instructions import (
+    BROADCASTS,
+    COMMUTATIVE,
+    DOTS,
+    FUSED,
+    LOGIC,
+    PLAIN,
+    PLAIN_AVX512,
+    ROOTS,
+    SHIFTS,
+)
 from tilewright.render.assembly.lifetimes import same
-from tilewright.render.assembly.registers import Registers, place_of
+from tilewright.render.assembly.registers import Registers, place_of, sign_bits
 from tilewright.render.assembly.words import Line
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Constant, Instruction, Value
@@ -38,8 +48,24 @@ class Operations(Registers):
                 self.binary(LOGIC[value.operation] + ("d" if self.wide else ""), value, target)
             case Operation.SPLAT:
                 self.splat(value, to)
+            case Operation.SQUARE_ROOT | Operation.NEGATE | Operation.ABSOLUTE if value.type.is_float:
+                self.unary(value, to)
             case _:
                 self.binary(self.mnemonic(value.operation, value.type), value, target)
+
+    def unary(self, value: Instruction, to: int) -> None:
+        """A square root, or another sign."""
+        register, temporary = self.operand(value.operands[0])
+        if value.operation is Operation.SQUARE_ROOT:
+            self.emit(f"{_found(ROOTS, value.type.dtype)} {self.vector(to)}, {register}")
+        else:
+            bits = self.temporary()
+            is_sign = value.operation is Operation.NEGATE
+            self.load_octets(bits, sign_bits(value.type, is_sign))
+            mnemonic = LOGIC[Operation.XOR if is_sign else Operation.AND] + ("d" if self.wide else "")
+            self.emit(f"{mnemonic} {self.vector(to)}, {register}, {self.vector(bits)}")
+            self.give(bits)
+        self.give(temporary)
 
     def mnemonic(self, operation: Operation, value_type: Type) -> str:
         """Of an instruction of two operands."""

@@ -91,7 +91,7 @@ class Registers:
         number = self.lifetimes.numbers[id(value)]
         for operand in value.operands:
             found = same(operand)
-            if id(found) in self.registers and self.lifetimes.last.get(id(found)) == number and isinstance(found, Instruction):
+            if id(found) in self.registers and self.lifetimes.last.get(id(found)) == number and not isinstance(found, Constant):
                 self.expiring[number].remove(id(found))
                 return self.registers[id(found)]
         return None
@@ -152,7 +152,10 @@ class Registers:
     def load_constant(self, to: int, constant: Constant) -> None:
         """A number in all lanes."""
         self.check(constant.type)
-        octets = _octets(constant)
+        self.load_octets(to, _octets(constant))
+
+    def load_octets(self, to: int, octets: bytes) -> None:
+        """Eight bytes, over and over."""
         if not any(octets):
             short = to < ZERO_IDIOMS
             name = f"xmm{to}" if short else self.vector(to)
@@ -245,3 +248,10 @@ def _octets(constant: Constant) -> bytes:
     else:
         lane = (int(constant.number) % 2 ** (8 * size)).to_bytes(size, "little")
     return lane * (8 // size)
+
+
+def sign_bits(value_type: Type, is_sign: bool) -> bytes:
+    """Eight bytes of floats with the sign alone, or with all but that."""
+    size = value_type.bits // 8
+    sign = 1 << (value_type.bits - 1)
+    return (sign if is_sign else sign - 1).to_bytes(size, "little") * (8 // size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product as pairs_of
-from typing import TypeAlias
+from typing import Protocol
 
 from tilewright.records import record
 from tilewright.tile.builder import Builder
@@ -37,10 +37,22 @@ RIGHT_PANELS_AHEAD = 2
 PREFETCH_STEPS = 4
 """A tile that prefetches the next panel asks for lines before every so many steps."""
 
-Finish: TypeAlias = Callable[[Builder, Value, int, int], Value]
-"""What becomes of a complete sum before it is stored: (builder, sum, row, vector)."""
-Ending: TypeAlias = Callable[[Builder], Finish]
-"""Declares the operands of an epilogue behind the parameters of the product, and says what it makes of sums."""
+
+class Finish(Protocol):
+    """An epilogue of a tile, whose operands are parameters."""
+
+    def fetch(self, builder: Builder, shape: Shape) -> None:
+        """Prefetch operands, before the first step."""
+
+    def value(self, builder: Builder, total: Value, place: tuple[int, int], mask: Value | None) -> Value:
+        """What is stored of a complete sum at (row, vector); operands are read under the mask of a last vector in part."""
+
+
+class Ending(Protocol):
+    """What ends a tile."""
+
+    def declared(self, builder: Builder, lanes: int) -> Finish:
+        """Its operands, as parameters behind those of the product."""
 
 
 @record
@@ -119,7 +131,7 @@ class _Tile:
         self.b_steps = [builder.integer(f"b_step_{i}") for i in outer]
         self.c = builder.buffer("c", options.stored or arithmetic.total, is_written=True)
         self.c_row, self.accumulate = builder.integer("c_row"), builder.integer("accumulate")
-        self.finish = options.ending(builder) if options.ending is not None else None
+        self.finish = options.ending.declared(builder, shape.lanes) if options.ending is not None else None
         self.next = builder.buffer("next", "float32") if options.prefetches_next else None
         self.lines = builder.integer("lines") if options.prefetches_next else 0
         last = builder.integer("last") if shape.has_part else 0
@@ -137,13 +149,15 @@ class _Tile:
         if TARGET in self.options.prefetch:
             for i, j in self.places():
                 self.builder.prefetch(self.c, self.target(i, j))
+        if self.finish is not None:
+            self.finish.fetch(self.builder, self.shape)
         self.outer_loops(self.options.reduction_loops - 1, 0, 0)
         if not self.options.stored:
             self.add_target()
         for i, j in self.places():
             total: Value = self.sums[i, j]
-            finished = self.finish(self.builder, total, i, j) if self.finish is not None else total
             mask = self.sum_mask if self.is_part(j) else None
+            finished = self.finish.value(self.builder, total, (i, j), mask) if self.finish is not None else total
             self.builder.store(self.c, self.target(i, j), finished, mask, is_streamed=self.options.is_streamed)
         return self.builder.program(name)
 
