@@ -24,12 +24,13 @@ from typing import TypeVar
 import numpy as np
 
 from tilewright.kernels import registered
-from tilewright.kernels.contract import MicroKernel
 from tilewright.render.assembly.function import assembly, unit
+from tilewright.render.c.tiles.rendering import TileTexts
 from tilewright.runtime.compilation import toolchain
 from tilewright.tile.dialects.registry import dialects
 from tilewright.tile.products.arithmetic import F32, Arithmetic, of_dots, of_elements
 from tilewright.tile.products.tile import Shape, product
+from tilewright.tile.program import TileProgram
 
 Result = TypeVar("Result")
 PANEL_BYTES = 32768
@@ -101,9 +102,14 @@ def assembled(texts: Iterable[str], directory: Path, name: str) -> ctypes.CDLL:
     return ctypes.CDLL(f"{source}.so")
 
 
-def compiled(text: str, kernel: MicroKernel | None, directory: Path, name: str) -> ctypes.CDLL:
+def exported(texts: TileTexts, program: TileProgram) -> str:
+    """A file of a function."""
+    function = texts.function(program, '__attribute__((visibility("default"))) ')
+    return f"{texts.definitions()}{function}\n"
+
+
+def compiled(text: str, features: frozenset[str], directory: Path, name: str) -> ctypes.CDLL:
     """A library of C, with the flags of the runtime."""
-    features = kernel.features if kernel is not None else frozenset[str]()
     path = directory / f"{name}.so"
     path.write_bytes(toolchain.find().compile(text, architecture="x86_64", features=features))
     return ctypes.CDLL(str(path))
@@ -121,7 +127,7 @@ def peak_text(lines: tuple[str, ...], is_wide: bool) -> tuple[str, int]:
 
 def shares(run: int, directory: Path) -> None:
     """A line for every tile."""
-    harness = compiled(HARNESS, None, directory, f"harness{run}")
+    harness = compiled(HARNESS, frozenset(), directory, f"harness{run}")
     by_name = {kernel.name: kernel for kernel in registered()}
     for number, (name, how, dialect_name, (rows, vectors), lines, other) in enumerate(TILES):
         dialect = dialects()[dialect_name]
@@ -132,12 +138,14 @@ def shares(run: int, directory: Path) -> None:
         work = {"peak": float(groups * shape.lanes)}
         library = assembled([unit([assembly(product("tile", how, shape), dialect)])], directory, f"tile{key}")
         timed["as"], work["as"] = tile_call(library, harness, "tile", how, shape, by_abi=False)
+        in_c = compiled(exported(TileTexts(dialect), product("tile", how, shape)), dialect.features, directory, f"gcc{key}")
+        timed["cc"], work["cc"] = tile_call(in_c, harness, "tile", how, shape, by_abi=False)
         kernel = by_name.get(other)
         if kernel is not None:
             of_kernel = Shape(kernel.rows, kernel.columns // kernel.lanes, kernel.lanes)
             source = kernel.emit("tile", frozenset({(of_kernel.rows, of_kernel.vectors)}))
             text = "#pragma GCC visibility push(default)\n" + str(source.content)
-            own = compiled(text, kernel, directory, f"own{key}")
+            own = compiled(text, kernel.features, directory, f"own{key}")
             timed["kernel"], work["kernel"] = tile_call(own, harness, "tile", how, of_kernel, by_abi=True)
         best = interleaved(timed)
         rate = {one: work[one] / best[one] for one in timed}
@@ -182,20 +190,30 @@ def cost(directory: Path) -> None:
     texts = spent("text", lambda: [assembly(one, dialects()["avx512"]) for one in programs])
     (directory / "all.s").write_text(unit(texts))
     spent("as", lambda: subprocess.run(["as", "-o", directory / "all.o", directory / "all.s"], check=True))
-    source = str(kernel.emit("tile", None).content)
+    in_c = TileTexts(dialects()["avx512"])
+    functions = spent("C text", lambda: [in_c.function(one) for one in programs])
+    for name, text in (
+        ("cc", f"{in_c.definitions()}{''.join(functions)}"),
+        ("cc of kernel", str(kernel.emit("tile", None).content)),
+    ):
+        words = command_for(text, kernel.features, directory)
+        spent(name, lambda: subprocess.run(words, check=True))  # noqa: B023
+
+
+def command_for(text: str, features: frozenset[str], directory: Path) -> list[str]:
+    """What makes an object of C."""
+    source = directory / "all.c"
+    source.write_text(text)
     command = toolchain.find()
-    (directory / "all.c").write_text(source)
-    flags = [one for one in command.flags("x86_64", kernel.features) if one != "-shared"]
-    spent(
-        "cc", lambda: subprocess.run([*command.command, *flags, "-c", "-o", directory / "c.o", directory / "all.c"], check=True)
-    )
+    flags = [one for one in command.flags("x86_64", features) if one != "-shared"]
+    return [*command.command, *flags, "-c", "-o", str(directory / "c.o"), str(source)]
 
 
 def spent(name: str, work: Callable[[], Result]) -> Result:
     """What some work gives; its processor time is printed."""
     before = processor_s()
     result = work()
-    print(f"{name:9}{1e3 * (processor_s() - before):8.1f} ms")
+    print(f"{name:13}{1e3 * (processor_s() - before):8.1f} ms")
     return result
 
 

@@ -13,6 +13,10 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UnsupportedOperation
+from tilewright.graph.expressions.scalar import Literal, Load, apply
+from tilewright.kernels.contract import Along, Epilogue
+from tilewright.kernels.tile_sources import ProgramEnding
+from tilewright.leaves.matrix_tiles.epilogues import EpilogueBody
 from tilewright.render.assembly.function import assembly, unit
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
@@ -36,6 +40,10 @@ ARITHMETIC = {
     "apart": arithmetic.of_bytes_apart("int8", "uint8"),
     "bf16": arithmetic.of_widened("bfloat16", "bfloat16"),
 }
+BODY = apply("maximum", apply("add", apply("multiply", Load(0), Literal(0.5)), Load(1)), Literal(0.0))
+BODY = apply("abs", apply("subtract", apply("negative", BODY), apply("divide", Load(2), Load(3))))
+OPERANDS = (Along(rows=False, columns=True), Along(rows=True, columns=True, is_far=True), Along(rows=True, columns=False))
+ENDING = ProgramEnding(Epilogue("ending", "", OPERANDS, values=EpilogueBody(BODY)))
 OPTIONS = (
     Options(prefetch=("left",)),
     Options(prefetch=("left", "target")),
@@ -43,6 +51,7 @@ OPTIONS = (
     Options(prefetches_next=True),
     Options(reduction_loops=3),
     Options(unroll=2),
+    Options(ending=ENDING),
 )
 CASES = [
     *((name, dialect, (3, 2), PLAIN) for name, dialect in pairs(ARITHMETIC, ("avx512_vnni", "avx2"))),
@@ -106,6 +115,8 @@ def _given(random: np.random.Generator, how: arithmetic.Arithmetic, shape: Shape
         **{"a_column": column, "a_step_1": k * column, "a_step_2": 2 * k * column},
         **{"b": _drawn(random, how.right, 5 * depth * row + columns * how.group), "b_row": row, "b_step_1": 1, "b_step_2": 2},
         **{"c": _drawn(random, how.total, shape.rows * (columns + around)), "c_row": columns + around, "accumulate": is_strided},
+        **{f"e{i}": _drawn(random, "float32", shape.rows * columns) for i in range(len(OPERANDS))},
+        **{f"e{i}_row": columns for i in range(len(OPERANDS))},
         **{"next": np.zeros(4096, np.float32), "lines": 7, "last": shape.lanes - 1},
     }
 

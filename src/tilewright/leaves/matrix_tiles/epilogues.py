@@ -63,7 +63,7 @@ def kernel_epilogue(call: MatrixTiles) -> Epilogue | None:
     return Epilogue(name, text, operands, ending.non_temporal, ending.element_type, values)
 
 
-EXACT = frozenset(("absolute", "add", "divide", "maximum", "minimum", "multiply", "negative", "sqrt", "square", "subtract"))
+EXACT = frozenset(("abs", "add", "divide", "maximum", "minimum", "multiply", "negative", "sqrt", "square", "subtract"))
 """Functions that dialects of vectors and tile programs compute with the same bits."""
 
 
