@@ -159,6 +159,10 @@ class Builder:
         """Products of bytes, neighbours added in 16 bits."""
         return self.instruction(Operation.PAIRS, Type("int16", unsigned.type.lanes // 2), (unsigned, signed))
 
+    def scale(self, value: Value, power: Number, *, is_near: bool = False) -> Value:
+        """`value * 2**floor(power)`; `is_near` promises what `Operation` says of a detail."""
+        return self.instruction(Operation.SCALE, value.type, (value, self.operand(power, value.type)), 1 if is_near else None)
+
     def cast(self, value: Value, dtype: str) -> Value:
         """The nearest value of another element type; the value itself if it has that."""
         if value.type.dtype == dtype:

@@ -423,10 +423,24 @@ class Interpreted:
             case Operation.SHUFFLE:
                 assert isinstance(detail, tuple)
                 return _shuffle(detail, kind)
+            case Operation.SCALE if detail is not None:
+                return _scale_near
             case Operation.REDUCE:
                 assert isinstance(detail, Operation)
                 return _reduction(function_of(detail, made.type, (made.type, made.type), fuses=self._fuses))
         return function_of(made.operation, made.type, tuple([one.type for one in made.operands]), fuses=self._fuses)
+
+
+def _scale_near(x: Array, power: Array) -> Array:
+    """By two powers of two, if these do what was promised."""
+    half = np.floor(power / 2)
+    with_half = np.ldexp(x, np.nan_to_num(half).astype(np.int32))
+    size, least = np.abs(with_half), np.finfo(x.dtype).smallest_normal
+    is_easy = ~np.isfinite(x) | (x == 0) | (power == 0) | np.isnan(power)
+    kept = ((size >= least) & (power == np.floor(power)) & np.isfinite(size)) | is_easy
+    if not kept.all():
+        raise InternalError(f"{x[~kept][0]} * 2**{power[~kept][0]} is not what was promised")
+    return np.where(np.isnan(power), power, np.ldexp(x, np.nan_to_num(power).astype(np.int32)))
 
 
 def _bitcast(of: np.dtype[Any], to: np.dtype[Any]) -> Callable[[Array], Array]:

@@ -255,13 +255,20 @@ _REDUCED: Mapping[Operation, Callable[[Type], bool]] = {
     **dict.fromkeys((Operation.ADD, Operation.MULTIPLY, Operation.SMALLER, Operation.LARGER), is_number),
     **dict.fromkeys((Operation.AND, Operation.OR, Operation.XOR), is_integer),
 }
+
+
+def _scale(made: Instruction) -> str:
+    return _expected(made, made.type, made.type) or ("" if _is_computed_float(made.type) else f"it is not of {made.type}")
+
+
 _RULES: Mapping[Operation, Callable[[Instruction], str]] = {
     **dict.fromkeys(
         (Operation.ADD, Operation.SUBTRACT, Operation.MULTIPLY, Operation.SMALLER, Operation.LARGER), _like_result(2, is_number)
     ),
     **dict.fromkeys((Operation.NEGATE, Operation.ABSOLUTE), _like_result(1, is_number)),
     **dict.fromkeys((Operation.FMA, Operation.MULTIPLY_ADD), _like_result(3, is_number)),
-    **dict.fromkeys((Operation.DIVIDE, Operation.SCALE), _like_result(2, _is_computed_float)),
+    Operation.DIVIDE: _like_result(2, _is_computed_float),
+    Operation.SCALE: _scale,
     **dict.fromkeys(
         (
             Operation.SQUARE_ROOT,

@@ -19,8 +19,9 @@ class Operation(StrEnum):
     Floats: `SQUARE_ROOT`, `FLOOR`, `CEIL`, `TRUNCATE`, `ROUND` (to nearest, ties to even). `FMA` is `a * b + c` with one
     rounding, of integers too. `MULTIPLY_ADD` is the same with one rounding or two, as the dialect says. `EXPONENT` is
     floor(log2 |x|) as a float (of 0 -inf, of infinities inf), `MANTISSA` x / 2**EXPONENT, in [1, 2) with the sign of x (of 0
-    and infinities 1 with their sign); `SCALE` is a * 2**floor(b), rounded once (of a NaN and an infinite b, anything).
-    `FRACTION` is x - floor(x) rounded down, so that it is below 1: -0 of integers, 0 of infinities.
+    and infinities 1 with their sign); `SCALE` is a * 2**floor(b), rounded once (of a NaN and an infinite b, anything). With
+    a detail, a promise that b is whole and a * 2**floor(b / 2) normal, or that a is 0 or not finite (of a NaN b, anything):
+    two products do. `FRACTION` is x - floor(x) rounded down, so that it is below 1: -0 of integers, 0 of infinities.
 
     Lanes of bfloat16 are moved, selected, converted, and multiplied by `DOT`, no more.
 

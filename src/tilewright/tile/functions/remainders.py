@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from tilewright.tile.builder import Builder
-from tilewright.tile.functions.steps import scaled, sign_of, size_of, with_sign
+from tilewright.tile.functions.steps import sign_of, size_of, with_sign
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import TileProgram, Value
 from tilewright.tile.types import vector
@@ -20,7 +20,7 @@ def fmod(b: Builder, left: Value, right: Value) -> Value:
     """What division toward zero leaves: it has the dividend's sign."""
     dividend, divisor = size_of(b, left), size_of(b, right)
     near = _near(b, dividend, divisor)
-    is_far = (dividend > scaled(b, divisor, b.constant(float(QUOTIENT_BITS[left.type.dtype]), left.type))) & _is_finite(dividend)
+    is_far = (dividend > b.scale(divisor, float(QUOTIENT_BITS[left.type.dtype]))) & _is_finite(dividend)
     rest = b.per_lane(_far(left.type.dtype), (dividend, divisor), near, is_far & (divisor > 0.0))
     return with_sign(b, rest, left)
 
@@ -68,5 +68,5 @@ def _far(dtype: str) -> TileProgram:
     last = EXPONENTS[dtype] // bits
     with b.loop("step", 0, last + 1) as step:
         power = b.cast(b.index_value((last - step) * bits), dtype)
-        b.assign(rest, _near(b, rest, scaled(b, divisor, power)))
+        b.assign(rest, _near(b, rest, b.scale(divisor, power)))
     return b.program(f"far_remainder_{dtype}", rest)

@@ -102,8 +102,8 @@ def product_rest(b: Builder, left: Value, right: Number, product: Value) -> Valu
 
 
 def scaled(b: Builder, x: Number, power: Value) -> Value:
-    """x * 2**power, rounded once."""
-    return b.apply(Operation.SCALE, x, power)
+    """x * 2**power, rounded once, of an integer power and an x that is not far from 1: see `SCALE`."""
+    return b.scale(b.operand(x, power.type), power, is_near=True)
 
 
 def is_nan(x: Value) -> Value:

@@ -129,6 +129,8 @@ def fraction(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: De
 def scaled(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
     """By three powers of two, of which the last takes what it can: should one before it be inexact, the result is 0."""
     x, by = operands
+    if detail is not None:
+        return _scaled_near(b, x, by)
     largest, beyond = LARGEST_EXPONENT[t.dtype], BEYOND[t.dtype]
     steps = _between(b, b.instruction(Operation.FLOOR, t, (by,)), -beyond, beyond)
     last = _between(b, steps, 1 - largest, largest)
@@ -137,6 +139,14 @@ def scaled(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Deta
     of_infinite = b.apply(Operation.LARGER, b.constant(0.0, t), by)
     power = b.select(absolute(b, by) < math.inf, _power(b, last), of_infinite)
     return x * _power(b, first) * _power(b, rest - first) * power
+
+
+def _scaled_near(b: DialectBuilder, x: Value, by: Value) -> Value:
+    """By two halves of the power: the low bits of a sum with 1.5 * 2^23 are an integer with a sign, here with two biases."""
+    t, shift = x.type, MANTISSA_BITS[x.type.dtype]
+    twice = b.bitcast(by + (1.5 * 2.0**shift + 2 * LARGEST_EXPONENT[t.dtype]), unsigned(t))
+    half = twice >> 1
+    return x * b.bitcast(half << shift, t) * b.bitcast((twice - half) << shift, t)
 
 
 def _between(b: DialectBuilder, x: Value, least: float, most: float) -> Value:
