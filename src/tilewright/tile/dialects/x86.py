@@ -254,3 +254,29 @@ def dots(prefix: str = "") -> Iterator[tuple[Key, Entry]]:
     """Sums of products of narrower lanes; the unsigned operand comes first."""
     yield (Operation.DOT, "uint8", "int8", "int32"), Entry("", f"{prefix}vpdpbusd", "0", 5)
     yield (Operation.DOT, "int16", "int16", "int32"), Entry("", f"{prefix}vpdpwssd", "0", 5)
+
+
+def half_arithmetic() -> Iterator[tuple[Key, Entry]]:
+    """Of float16, which C computes with in inline assembly alone: compilers know no operators of its bits."""
+    for operation, name in HALF_NAMES.items():
+        yield (operation, "float16"), Entry("", name, "05", 4)
+    for operation, code in FLOAT_PREDICATES.items():
+        yield (operation, "float16"), Entry("", f"vcmpph ${code},", "5", 3)
+    for operation, code in ROUNDINGS.items():
+        yield (operation, "float16"), Entry("", f"vrndscaleph ${code},", "05", 8)
+    yield from conversions((("int16", "float16", "vcvtw2ph"), ("uint16", "float16", "vcvtuw2ph")))
+
+
+HALF_NAMES = {
+    Operation.ADD: "vaddph",
+    Operation.SUBTRACT: "vsubph",
+    Operation.MULTIPLY: "vmulph",
+    Operation.DIVIDE: "vdivph",
+    Operation.SQUARE_ROOT: "vsqrtph",
+    Operation.SMALLER: "vminph",
+    Operation.LARGER: "vmaxph",
+    Operation.FMA: "vfmadd231ph",
+    Operation.EXPONENT: "vgetexpph",
+    Operation.MANTISSA: "vgetmantph $0,",
+    Operation.SCALE: "vscalefph",
+}

@@ -60,6 +60,8 @@ def operators(body: Names, made: Instruction, entry: Entry, operands: list[str])
     return f"({names['t']})({text})" if made.operation in COMPARISONS else text
 
 
+SUMS = (Operation.DOT, Operation.FMA)
+"""Instructions that add to their last operand."""
 SHIFTS = (Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT)
 
 
@@ -72,16 +74,36 @@ def shift_count(body: Names, made: Instruction, unsigned: str) -> str:
 
 
 def fma_function(body: Names, t: Type) -> str:
-    """A macro by the builtin of compilers: that of Clang since 16, or the one that GCC and older ones of Clang have."""
-    lanes, letter = register_lanes(t), "ps" if t.bits == 32 else "pd"
-    size = {128: "", 256: "256", 512: "512_mask"}[lanes * t.bits]
+    """A macro: of the builtin that Clang has since 16, or of what GCC and older ones of Clang have."""
+    name = f"fma_{t.dtype}x{register_lanes(t)}"
+    own = FMA_BUILTINS.get(body.vocabulary.dialect.architecture, _x86_fma)(body.vocabulary.type(t), t)
+    builtin = f"#define {name} __builtin_elementwise_fma"
+    text = f"#if __has_builtin(__builtin_elementwise_fma)\n{builtin}\n#else\n#define {name}(a, b, c) {own}\n#endif"
+    return body.vocabulary.define(name, text)
+
+
+def _x86_fma(c: str, t: Type) -> str:
+    letter = "ps" if t.bits == 32 else "pd"
+    size = {128: "", 256: "256", 512: "512_mask"}[register_lanes(t) * t.bits]
     last = f", (unsigned {'short' if t.bits == 32 else 'char'})-1, 4" if size == "512_mask" else ""
-    name = f"fma_{t.dtype}x{lanes}"
-    return body.vocabulary.define(
-        name,
-        f"#if __has_builtin(__builtin_elementwise_fma)\n#define {name} __builtin_elementwise_fma\n#else\n"
-        f"#define {name}(a, b, c) __builtin_ia32_vfmadd{letter}{size}(a, b, c{last})\n#endif",
-    )
+    return f"__builtin_ia32_vfmadd{letter}{size}(a, b, c{last})"
+
+
+def _statement(c: str, text: str, constraint: str) -> str:
+    inputs = f'"{constraint}"(a), "{constraint}"(b)'
+    return f'({{ {c} total_ = c; __asm__("{text}" : "+{constraint}"(total_) : {inputs}); total_; }})'
+
+
+def _aarch64_fma(c: str, t: Type) -> str:
+    lanes = "4s" if t.bits == 32 else "2d"
+    return _statement(c, f"fmla %0.{lanes}, %1.{lanes}, %2.{lanes}", "w")
+
+
+def _ppc64le_fma(c: str, t: Type) -> str:
+    return _statement(c, f"xvmadda{'sp' if t.bits == 32 else 'dp'} %x0, %x1, %x2", "wa")
+
+
+FMA_BUILTINS = {"aarch64": _aarch64_fma, "ppc64le": _ppc64le_fma}
 
 
 def assembly(body: Names, made: Instruction, entry: Entry, operands: list[str]) -> Iterator[str]:
@@ -93,7 +115,7 @@ def assembly(body: Names, made: Instruction, entry: Entry, operands: list[str]) 
     inputs = [f'"{vocabulary.constraint(one.type)}"({text})' for one, text in zip(made.operands, operands, strict=True)]
     if made.operation is Operation.SELECT:
         yield from _selected(body, made, mnemonic, operands)
-    elif made.operation is Operation.DOT:
+    elif made.operation in SUMS:
         yield f"{c} {name} = {operands[2]};"
         yield f'__asm__("{mnemonic} %2, %1, %0" : "+{register}"({name}) : {inputs[0]}, {inputs[1]});'
     elif mnemonic[0] in "v%" or len(operands) == 1:

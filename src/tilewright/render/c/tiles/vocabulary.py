@@ -28,6 +28,8 @@ SCALARS = {
 STORED_AS = {"float16": "uint16", "bfloat16": "uint16"}
 SHORTEST = vector("int64", 2)
 """As long as the shortest vector in C: narrower values leave its upper lanes undefined."""
+REGISTERS = {"aarch64": "w", "ppc64le": "wa"}
+"""Constraints of inline assembly on vectors; on x86 they depend on how many registers there are."""
 MASK_REGISTERS = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned long"}
 
 
@@ -98,7 +100,7 @@ class Vocabulary:
         """Where inline assembly of this dialect has a value."""
         if self.is_mask_register(t):
             return "k"
-        return "v" if self.dialect.registers > 16 else "x"
+        return REGISTERS.get(self.dialect.architecture) or ("v" if self.dialect.registers > 16 else "x")
 
 
 def physical_lanes(lanes: int) -> int:

@@ -1,0 +1,14 @@
+"""VSX of POWER10: 128 bits in C's operators, with multiply-adds."""
+
+from __future__ import annotations
+
+from tilewright.tile.dialects import operators
+from tilewright.tile.dialects.description import Dialect, Entry
+from tilewright.tile.operations import Operation
+
+TABLE = {
+    **operators.table(),
+    (Operation.FMA, "float32"): Entry("{fma}({0}, {1}, {2})", "xvmaddasp", "", 6),
+    (Operation.FMA, "float64"): Entry("{fma}({0}, {1}, {2})", "xvmaddadp", "", 6),
+}
+DIALECT = Dialect("power10", "ppc64le", frozenset({"mma"}), 128, 64, table=TABLE)
