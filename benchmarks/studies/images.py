@@ -1,6 +1,6 @@
 """Images of bytes, arithmetic and conversions of every element type: our time beside PyTorch's, eager and compiled.
 
-    python -m benchmarks.studies.images [images|conversions|all] [--cases planes_224,crop_224] [--rounds 31]
+    python -m benchmarks.studies.images [images|conversions|all] [--cases planes_224,crop_224] [--rounds 31] [--peers eager]
 
 `planes`: height x width x 3 uint8 becomes normalised 3 x height x width float32. `crop`: an image of twice the size is resized by
 half (mean of 2 x 2 pixels), its middle is cut out, and normalised. Arithmetic is of 65,536 elements, and so are conversions, of
@@ -25,6 +25,7 @@ from tilewright_bench.tables.means import geometric_mean
 
 ELEMENTS = 65_536
 ROUNDS = 31
+PEERS = ("eager", "compiled")
 SECONDS = 2e-3
 """Of the calls of one turn."""
 TYPES = (
@@ -119,17 +120,14 @@ def seconds(call: Callable[[], Any], calls: int) -> float:
     return (time.process_time() - begin) / calls
 
 
-def measured(case: Case, rounds: int) -> dict[str, float]:
+def measured(case: Case, rounds: int, peers: Sequence[str]) -> dict[str, float]:
     """The least time of each contender. Raises `AssertionError` where results differ."""
     import torch
 
     tensors = [tensor_of(array) for array in case.arrays]
     ours, compiled = tw.jit(case.ours, threads=1), torch.compile(case.torch)
-    contenders: dict[str, Callable[[], Any]] = {
-        "ours": lambda: ours(*case.arrays),
-        "eager": lambda: case.torch(*tensors),
-        "compiled": lambda: compiled(*tensors),
-    }
+    every = {"eager": lambda: case.torch(*tensors), "compiled": lambda: compiled(*tensors)}
+    contenders: dict[str, Callable[[], Any]] = {"ours": lambda: ours(*case.arrays), **{peer: every[peer] for peer in peers}}
     expected = case.torch(*tensors).to(torch.float64).numpy()
     if not np.allclose(ours(*case.arrays).astype(float), expected, rtol=1e-5, atol=1e-4):
         raise AssertionError(f"{case.name}: results differ")
@@ -144,9 +142,10 @@ def measured(case: Case, rounds: int) -> dict[str, float]:
 
 def rows_of(found: dict[str, dict[str, float]]) -> list[list[str]]:
     """A line a case."""
-    rows = [["case", "us", "eager / ours", "compiled / ours"]]
+    peers = [peer for peer in PEERS if all(peer in best for best in found.values())]
+    rows = [["case", "us", *(f"{peer} / ours" for peer in peers)]]
     for name, best in found.items():
-        ratios = [f"{best[peer] / best['ours']:.2f}" for peer in ("eager", "compiled")]
+        ratios = [f"{best[peer] / best['ours']:.2f}" for peer in peers]
         rows.append([name, f"{best['ours'] * 1e6:.1f}", *ratios])
     return rows
 
@@ -162,7 +161,7 @@ def matrix_of(found: dict[str, dict[str, float]]) -> list[list[str]]:
 
 def peer_of(best: dict[str, float]) -> float:
     """The faster peer's time."""
-    return min(best["eager"], best["compiled"])
+    return min(best[peer] for peer in PEERS if peer in best)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -170,6 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("images", "conversions", "all"), default="images")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--peers", default=",".join(PEERS), help="those to measure, with commas")
     parser.add_argument("--cases", default="", help="names, with commas")
     options = parser.parse_args(arguments)
     import torch
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     groups = {"images": (*images(), *arithmetic()), "conversions": (*conversions(),)}
     for name, cases in groups.items():
         found = {
-            case.name: measured(case, options.rounds)
+            case.name: measured(case, options.rounds, options.peers.split(","))
             for case in cases
             if options.what in (name, "all") and (not wanted or case.name in wanted)
         }
