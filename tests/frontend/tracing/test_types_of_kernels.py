@@ -37,6 +37,14 @@ def test_functions_of_two_arrays(names: tuple[str, str]) -> None:
     assert wrong_kernels(OF_TWO, [values_of(name, (19, 19), seed) for seed, name in enumerate(names)], threads=1) == []
 
 
+@pytest.mark.parametrize("names", [("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8"), ("int16", "int16")], ids=" and ".join)
+def test_products_of_short_integers_are_summed_in_int32(names: tuple[str, str]) -> None:
+    x, w = (values_of(name, shape, 0) for name, shape in zip(names, ((35, 130), (130, 33)), strict=True))
+    x[:3], w[:, :3], w[:, 3:5] = np.iinfo(x.dtype).max, np.iinfo(w.dtype).max, np.iinfo(w.dtype).min
+    found = tw.jit(lambda x, w: x.astype(np.int32) @ w.astype(np.int32), threads=1)(x, w)
+    np.testing.assert_array_equal(found, x.astype(np.int32) @ w.astype(np.int32))
+
+
 def edges(name: str) -> Any:
     """The least and the largest integers, or numbers that are rounded, and what int64 does not hold."""
     dtype = dtype_named(name)

@@ -69,6 +69,14 @@ def test_other_products_stay(function: Callable[..., Any], types: tuple[str, str
     assert ShortOperands().run(graph) == graph
 
 
+@pytest.mark.parametrize("types", [("int8", "uint8"), ("uint8", "int8"), ("int16", "int16"), ("uint8", "uint8")])
+def test_products_that_a_machine_has_are_short(types: tuple[str, str]) -> None:
+    graph = traced(lambda a, b: a.astype(WIDE) @ b.astype(WIDE), ((4, 4), types[0]), ((4, 4), types[1]))
+    short = ShortOperands(frozenset((("uint8", "int8"), ("int16", "int16")))).run(graph)
+    verify(short, graph)
+    assert read_types(short) == (["int32"] * 2 if types == ("uint8", "uint8") else [*types])
+
+
 HALVES = frozenset((("float16", "float16"),))
 
 
