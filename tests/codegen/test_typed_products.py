@@ -120,6 +120,20 @@ def plan_of(types: ElementTypes, body: tuple[Node, ...], extents: Mapping[str, i
 EXTENTS = {"b": 1, "m": 7, "n": 33, "k": 70}
 
 
+@pytest.mark.parametrize("types", [FLOAT64, INT32, INT64], ids=["f64", "s32", "s64"])
+@pytest.mark.needs("avx2", "fma")
+def test_columns_that_lie_apart_are_staged(types: ElementTypes) -> None:
+    """Over blocks of the sum, which are added up where they belong."""
+    machine = Machine.named("x86-64-v3")
+    kernel = exact_kernels(machine, types)[0]
+    operator = contraction("f0", "x0:bmk", "y0:kn", "z0:nbm", EXTENTS | {"b": 2})
+    loops = Loop("n", kernel.columns, (Loop("k", 32, (Loop("m", 5, (Compute("f0"),)),)),))
+    plan = hand_plan(typed(chain("chain_0", [operator]), types), Schedule((loops,)), machine, kernel)
+    inputs = random_inputs(plan.chain, 0)
+    (got,) = run([plan], inputs)
+    check(plan, got.transpose(1, 2, 0), inputs["x0"], inputs["y0"], "kn")
+
+
 def test_a_loop_that_cuts_groups_of_steps_is_refused() -> None:
     body = (Pack("f0", 1, panels(8, 4)), Loop("k", 6, (Compute("f0"),)))
     with pytest.raises(PlanningError, match="a loop over k cuts the packed panels of f0") as problem:

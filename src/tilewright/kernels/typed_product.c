@@ -35,6 +35,15 @@ TW_INLINE @PREFIX@_vec @PREFIX@_add(@PREFIX@_vec sum, @PREFIX@_vec a, @PREFIX@_v
 TW_INLINE tw_vec @PREFIX@_add(tw_vec sum, tw_vec a, tw_vec b) { return tw_multiply_add(a, b, sum); }
 
 // [add_doubles]
+// What epilogues are made of stands here, too.
+typedef long @PREFIX@_mask __attribute__((vector_size(4 * TW_LANES)));
+TW_INLINE @PREFIX@_vec @PREFIX@_every(double x) { return x - (@PREFIX@_vec){0}; }
+TW_INLINE @PREFIX@_vec @PREFIX@_where(@PREFIX@_mask mask, @PREFIX@_vec a, @PREFIX@_vec b) {
+  return (@PREFIX@_vec)((mask & (@PREFIX@_mask)a) | (~mask & (@PREFIX@_mask)b));
+}
+TW_INLINE @PREFIX@_vec @PREFIX@_maximum(@PREFIX@_vec a, @PREFIX@_vec b) { return @PREFIX@_where((a > b) | (a != a), a, b); }
+TW_INLINE @PREFIX@_vec @PREFIX@_minimum(@PREFIX@_vec a, @PREFIX@_vec b) { return @PREFIX@_where((a < b) | (a != a), a, b); }
+TW_INLINE @PREFIX@_vec @PREFIX@_abs(@PREFIX@_vec v) { return (@PREFIX@_vec)((@PREFIX@_mask)v & 0x7fffffffffffffffL); }
 TW_INLINE @PREFIX@_vec @PREFIX@_add(@PREFIX@_vec sum, @PREFIX@_vec a, @PREFIX@_vec b) {
 #instructions multiply_add_doubles
   return sum + a * b;

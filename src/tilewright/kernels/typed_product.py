@@ -53,8 +53,13 @@ class ElementArithmetic:
 
     @property
     def has_words(self) -> bool:
-        """Whether lanes are those of the dialect: then epilogues may follow."""
+        """Whether lanes are those of the dialect."""
         return self.sum_bytes == WORD_BYTES
+
+    @property
+    def is_double(self) -> bool:
+        """Whether sums are doubles."""
+        return self.element_types[2] == "float64"
 
 
 def arithmetic(prefix: str, element_types: ElementTypes, features: frozenset[str] = frozenset()) -> ElementArithmetic:
@@ -108,7 +113,7 @@ def typed_product_kernel(
         element_types=arithmetic.element_types,
         features=dialect.features | arithmetic.features,
         peak_share=peak_share,
-        emit_with=emit if arithmetic.has_words else None,
+        emit_with=emit if arithmetic.has_words or arithmetic.is_double else None,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         of_shape=of_shape,
         emit_shape=emit_shape,
@@ -162,6 +167,7 @@ class TypedTile(Accumulators):
         )
         for i in range(self.rows):
             yield f"  {self.arithmetic.prefix}_vec {', '.join(f'sum_{i}_{j} = {{0}}' for j in range(self.vectors))};"
+        yield from self.ending().fetched(self.rows)
 
     def loop(self) -> Iterator[str]:
         """All steps. TW_KEEP stops GCC 12 from loading a vector again for each row."""
@@ -190,17 +196,16 @@ class TypedTile(Accumulators):
             yield "  }"
         else:
             yield "  (void)accumulate;"
-        if self.arithmetic.has_words:
+        if self.arithmetic.has_words or self.arithmetic.is_double:
             yield from self.ending().columns()
-            yield from self.ending().stores(
-                range(self.rows), "(tw_int)sum_{row}_{vector}" if self._is_whole() else "sum_{row}_{vector}"
-            )
-            return
-        yield from (f"  {self._words('store', i, j, f', (tw_int)sum_{i}_{j}')};" for i, j in self._places())
+            yield from self.ending().stores(range(self.rows), f"{'(tw_int)' * self._is_whole()}sum_{{row}}_{{vector}}")
+        else:
+            yield from (f"  {self._words('store', i, j, f', (tw_int)sum_{i}_{j}')};" for i, j in self._places())
 
     def ending(self) -> TileEnding:
         """How the tile ends."""
-        return TileEnding(self.epilogue, self.vectors, self.lanes, self.is_edge, self._is_whole())
+        doubles = self.arithmetic.prefix if self.arithmetic.is_double else ""
+        return TileEnding(self.epilogue, self.vectors, self.lanes, self.is_edge, self._is_whole(), doubles)
 
     def _is_whole(self) -> bool:
         return "int" in self.arithmetic.element_types[2]

@@ -13,6 +13,7 @@ from tilewright.block.program import Region, nested
 from tilewright.block.statements import For, If, MatrixTiles, Statement, Transfer, VectorLoops
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
+from tilewright.graph.exactness import computed_type
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator, element_bytes
@@ -333,11 +334,10 @@ def _staged(
     box = [name for name in (roles.row, roles.column) if name is not None]
     width = round_up(scope.ranges[roles.column].capacity, state.lanes)
     height = scope.ranges[roles.row].capacity if roles.row else 1
-    name = state.scratch(
-        BufferName(operator.write.tensor, Content.STAGED, operator.name), width * height, "one tile, before it is transposed"
-    )
+    name, dtype = BufferName(operator.write.tensor, Content.STAGED, operator.name), tiles.write.dtype
+    state.scratch(name, width * height, "one tile, before it is transposed", dtype)
     steps = {roles.row: width, roles.column: 1}
-    tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
+    tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None), dtype)
     staged = replace(tiles, write=tile, accumulate=0)
     store = _transfer(state, operator, box, scope, (tile,), tiles.write, Load(0))
     if tiles.accumulate == 0:
@@ -352,7 +352,9 @@ def _transfer(
     tile = Access(operator.write.tensor, tuple(axis(name) for name in box))
     accesses = tuple(operator.write if read is write else tile for read in reads)
     axes = tuple(operator.axis(name) for name in box)
-    mapping = Operator(f"{operator.name}_store", "store", axes, accesses, operator.write, body)
+    mapping = Operator(
+        f"{operator.name}_store", "store", axes, accesses, operator.write, body, accumulator=computed_type(operator)
+    )
     box_strides = tuple((name, stride) for name, stride in write.strides if name in box)
     target = replace(write, strides=box_strides)
     views = tuple(target if read is write else read for read in reads)

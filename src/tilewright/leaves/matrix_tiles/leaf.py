@@ -43,13 +43,14 @@ def _of_types(problem: Problem, roles: ContractionRoles) -> list[MicroKernel]:
 def _mismatch(problem: Problem, roles: ContractionRoles, kernel: MicroKernel) -> Mismatch | None:
     """Why a micro kernel of the right types does not compute a contraction.
 
-    Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns: those
-    of the last dimension, even where that has one element, as arrays of callers have any stride in others.
+    Columns that lie side by side are those of the last dimension, even where that has one element, as arrays of callers have any
+    stride in others. Tiles without such are staged; sums of interleaved steps, whose panels begin with whole groups, are not.
     """
     operator = problem.operator
     in_place = roles.column is None or operator.write.indices[-1].coefficient(roles.column) == 1
     has_panels = roles.depth is not None and roles.column is not None
-    if not (in_place or problem.write == "float32") or not (has_panels or kernel.interleave == 1):
+    is_staged = problem.write in ("float32", kernel.accumulator if kernel.interleave == 1 else "")
+    if not (in_place or is_staged) or not (has_panels or kernel.interleave == 1):
         return Mismatch.COLUMNS
     if problem.needs_epilogue and kernel.emit_with is None:
         return Mismatch.EPILOGUE

@@ -4,6 +4,8 @@ A map is fused where the element that it makes lies where the sum was, and all e
 and earlier results, addressed by the axes of the tile, with unit stride along its columns or the same for all of them. Maps that
 follow it are fused as well. Nothing depends on names: it follows from the accesses.
 
+Sums of float64 have maps of float64 behind them, which no vector loop computes: they are all in micro tiles, or none is.
+
 Sums of integers pass through maps of whole numbers (zero points, biases), then through maps of floats (scales, activations,
 rounding), and are stored as the last one says. Nowhere in memory is there a place for such sums before they are complete, so that
 the whole reduction is one call of the micro kernel.
@@ -35,6 +37,11 @@ OF_QUANTISED = IN_REGISTERS | {"round", "divide"}
 """The same of sums of integers, which are rounded to multiples of a scale."""
 SUMS = "int32"
 """What integers are summed in."""
+DOUBLES = "float64"
+IN_TILES_ALONE = frozenset((SUMS, DOUBLES))
+"""Sums whose maps micro tiles alone can apply."""
+OF_DOUBLES = frozenset(("add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "abs"))
+"""`IN_REGISTERS` of sums of float64."""
 STORED = (NARROW_STORES | {"float32"}) - {SUMS}
 """What floats behind sums of integers are stored as."""
 
@@ -119,26 +126,28 @@ def _passed(chain: Chain, epilogue: Epilogue) -> tuple[str, ...]:
 
 
 def passed_in_tiles(chain: Chain) -> tuple[str, ...]:
-    """Intermediates between contractions that sum integers and the maps that their micro tiles apply."""
-    integers = (one for one in epilogues(chain) if _is_whole(chain.operator(one.contraction)))
-    return tuple(tensor for one in integers for tensor in _passed(chain, one))
+    """Intermediates between contractions and maps that their micro tiles alone can apply."""
+    alone = (one for one in epilogues(chain) if _is_in_tiles_alone(chain.operator(one.contraction)))
+    return tuple(tensor for one in alone for tensor in _passed(chain, one))
 
 
 def integers_in_memory(chain: Chain) -> tuple[str, ...]:
-    """Intermediates of integers that no micro tile takes on: only maps that are chains of their own can read them."""
+    """Intermediates of integers, and of float64, that no micro tile takes on: only maps that are chains of their own read them."""
     passed = passed_in_tiles(chain)
-    return tuple(tensor for tensor in chain.intermediates if chain.tensor(tensor).dtype == SUMS and tensor not in passed)
+    return tuple(
+        tensor for tensor in chain.intermediates if chain.tensor(tensor).dtype in IN_TILES_ALONE and tensor not in passed
+    )
 
 
 def needs_epilogue(chain: Chain, contraction: Operator) -> bool:
     """Whether only micro tiles can apply the maps behind a contraction."""
-    return _is_whole(contraction) and any(epilogue.contraction == contraction.name for epilogue in epilogues(chain))
+    return _is_in_tiles_alone(contraction) and any(epilogue.contraction == contraction.name for epilogue in epilogues(chain))
 
 
 def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> str:
-    """Why micro tiles cannot apply a map of integers, or end the sums of integers, under a schedule; empty if they can."""
+    """Why micro tiles cannot apply a map that they alone can, or end its sums, under a schedule; empty if they can."""
     found = next((one for one in epilogues(chain) if operator.name in (one.contraction, *one.maps)), None)
-    if found is None or not _is_whole(chain.operator(found.contraction)):
+    if found is None or not _is_in_tiles_alone(chain.operator(found.contraction)):
         return ""
     if not _run_together(chain, schedule, found):
         return f"{', '.join(found.maps)} do not run where the sums of {found.contraction} are complete"
@@ -189,7 +198,9 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     is_of_integers = _is_whole(contraction)
     fits = _goes_on(chain, contraction, consumers[0], tensor) if is_of_integers else overwritten(chain, consumers[0]) == tensor
     operands = [access for access in consumers[0].reads if access.tensor != tensor]
-    is_light = _is_light(consumers[0].body, OF_QUANTISED if is_of_integers else IN_REGISTERS)
+    is_of_doubles = contraction.accumulator == DOUBLES
+    functions = OF_QUANTISED if is_of_integers else OF_DOUBLES if is_of_doubles else IN_REGISTERS
+    is_light = _is_light(consumers[0].body, functions) and (not is_of_doubles or _has_doubles(chain, consumers[0]))
     is_fused = fits and is_light and all(_is_at_hand(chain, contraction, access, column) for access in operands)
     return consumers[0] if is_fused else None
 
@@ -197,6 +208,17 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
 def _is_whole(operator: Operator) -> bool:
     """Whether it computes in whole numbers."""
     return operator.accumulator == SUMS
+
+
+def _is_in_tiles_alone(operator: Operator) -> bool:
+    """Whether only micro tiles can apply what follows its sums."""
+    return operator.accumulator in IN_TILES_ALONE
+
+
+def _has_doubles(chain: Chain, map_: Operator) -> bool:
+    """Whether a map computes in float64, and reads and writes nothing else."""
+    types = {chain.tensor(access.tensor).dtype for access in (*map_.reads, map_.write)}
+    return map_.accumulator == DOUBLES and types == {DOUBLES}
 
 
 def _goes_on(chain: Chain, contraction: Operator, follower: Operator, tensor: str) -> bool:

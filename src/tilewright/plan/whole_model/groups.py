@@ -23,7 +23,7 @@ from tilewright.plan.chains import canonical_chain, make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
-from tilewright.plan.regions.epilogues import SUMS, passed_in_tiles
+from tilewright.plan.regions.epilogues import IN_TILES_ALONE, passed_in_tiles
 from tilewright.plan.threads import LEAST_PARALLEL_S, enough_blocks
 from tilewright.plan.types import Price, TermKind
 
@@ -50,7 +50,7 @@ class DataFlow:
     positions: dict[str, int] = field(default_factory=dict)
     """Of every operator in the graph."""
     in_tiles: frozenset[str] = frozenset()
-    """Tensors of integers that need no memory, once barriers were asked for."""
+    """Tensors that no vector loop holds and that need no memory, once barriers were asked for."""
 
     def __post_init__(self) -> None:
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
@@ -133,8 +133,9 @@ class DataFlow:
         return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
 
     def _in_tiles(self) -> frozenset[str]:
-        """Sums of integers, and what maps make of them, that may stay in micro tiles."""
-        products = (operator for operator in self.graph.operators if operator.accumulator == SUMS and operator.is_contraction())
+        """Sums, and what maps make of them, that stay in micro tiles where no other loop holds them."""
+        sums = (operator for operator in self.graph.operators if operator.is_contraction())
+        products = (operator for operator in sums if operator.accumulator in IN_TILES_ALONE)
         chains = (make_chain(self.graph, (product, *self._maps_that_follow(product))) for product in products)
         return frozenset(tensor for chain in chains for tensor in passed_in_tiles(chain))
 
