@@ -132,7 +132,7 @@ def passed_in_tiles(chain: Chain) -> tuple[str, ...]:
 
 
 def integers_in_memory(chain: Chain) -> tuple[str, ...]:
-    """Intermediates of integers, and of float64, that no micro tile takes on: only maps that are chains of their own read them."""
+    """Intermediates of integers, and of float64, that no micro tile takes on: maps that are chains of their own read them."""
     passed = passed_in_tiles(chain)
     return tuple(
         tensor for tensor in chain.intermediates if chain.tensor(tensor).dtype in IN_TILES_ALONE and tensor not in passed
