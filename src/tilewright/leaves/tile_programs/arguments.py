@@ -39,7 +39,7 @@ class Arguments:
     def buffer(self, operand: View | Gather) -> tuple[Buffer, IndexLike]:
         """The buffer of an operand, and where in it the operand begins."""
         key = operand.buffer, operand.dtype
-        is_only = len(self._offsets[key]) == 1
+        is_only = self.begins_at_view(operand)
         if key not in self._buffers:
             self._buffers[key] = self._new_buffer(element_type(operand.dtype), is_written=operand.buffer in self._written)
             self._passed.append(PlaceArgument(operand.buffer, operand.offset if is_only else 0, operand.dtype))
@@ -59,7 +59,11 @@ class Arguments:
 
     def origin(self, operand: View | Gather) -> IndexLike:
         """The element of its tensor that the buffer of an operand begins with."""
-        return self.index(operand.offset) if len(self._offsets[operand.buffer, operand.dtype]) == 1 else 0
+        return self.index(operand.offset) if self.begins_at_view(operand) else 0
+
+    def begins_at_view(self, operand: View | Gather) -> bool:
+        """Whether the buffer of an operand begins where the operand does."""
+        return len(self._offsets[operand.buffer, operand.dtype]) == 1
 
     def caller(self) -> Buffer:
         """What reports are made to."""

@@ -1,0 +1,79 @@
+"""Leaves of block programs, computed by their tile programs in NumPy beside what their operators mean: no compiler is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from tilewright.block.integers import evaluated
+from tilewright.block.interpreter import Thread
+from tilewright.block.statements import Leaf
+from tilewright.errors import InternalError
+from tilewright.graph.types import element_bytes
+from tilewright.leaves.declaration import CALLER, LoweredTile, PlaceArgument, TileArgument
+from tilewright.leaves.registry import lowered
+from tilewright.leaves.tile_programs.arguments import Arguments, element_type
+from tilewright.leaves.tile_programs.gathers import LOOKUPS_BEFORE
+from tilewright.tile.interpreter import Interpreted
+from tilewright.tile.verifier import verify
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Reports = list[tuple[Any, ...]]
+
+
+@contextmanager
+def by_tile_programs(rtol: float = 1e-5) -> Iterator[list[LoweredTile]]:
+    """Inside, every leaf that lowers to a tile program is computed by it, and compared with the meaning of its operator.
+
+    The programs are handed out. All accesses are checked; a report of a position raises `IndexError`.
+    """
+    by_meaning, found = Thread._compute, list[LoweredTile]()
+
+    def compute(thread: Thread, leaf: Leaf) -> None:
+        with mock.patch.object(Arguments, "begins_at_view", return_value=False):
+            program = lowered(leaf)
+        if not isinstance(program, LoweredTile):
+            by_meaning(thread, leaf)
+            return
+        found.append(program)
+        written = thread.memory[leaf.write.buffer]
+        before = written.copy()
+        _run(thread, program)
+        own, written[...] = written.copy(), before
+        by_meaning(thread, leaf)
+        _compare(own.view(leaf.write.dtype), written.view(leaf.write.dtype), rtol, leaf)
+
+    with mock.patch.object(Thread, "_compute", compute):
+        yield found
+
+
+def _run(thread: Thread, program: LoweredTile) -> None:
+    reports: Reports = []
+    functions = {helper.name: lambda *told: reports.append(told) for helper in program.helpers}
+    verify(program.program)
+    Interpreted(program.program, functions=functions)(*(_passed(thread, argument) for argument in program.arguments))
+    if reports:
+        raise IndexError(reports[0])
+
+
+def _passed(thread: Thread, argument: TileArgument) -> Array | int:
+    if isinstance(argument, PlaceArgument):
+        size_bytes, elements = element_bytes(argument.dtype), thread.memory[argument.buffer]
+        kind = element_type(argument.dtype)
+        assert argument.offset == 0
+        return elements[: elements.size // size_bytes * size_bytes].view("uint16" if kind == "bfloat16" else kind)
+    if argument is CALLER:
+        return np.zeros(1, np.int8)
+    return evaluated(argument, {**thread.values, LOOKUPS_BEFORE: 0})
+
+
+def _compare(own: Array, wanted: Array, rtol: float, leaf: Leaf) -> None:
+    a, b = own.astype(np.longdouble), wanted.astype(np.longdouble)
+    if not np.allclose(a, b, rtol=rtol, atol=rtol, equal_nan=True):
+        raise InternalError(
+            f"{leaf.note} of {leaf.computed_type} differs: {a[~np.isclose(a, b)][:4]}, {b[~np.isclose(a, b)][:4]}"
+        )
