@@ -1,4 +1,4 @@
-"""Register tiles of products, as tile programs in assembly, against the peak of the core, and what their text costs.
+"""Register tiles of products, as tile programs in assembly and in C, against the peak of the core, and what their text costs.
 
 Every tile multiplies panels of A and B of 32 KiB together, which stay in L1; shares are of the rate of a loop of the same
 instructions in registers, in the same rounds. Best of interleaved rounds. `--cost` counts the processor time of 48 tiles: the
