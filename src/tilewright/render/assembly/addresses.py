@@ -49,6 +49,8 @@ class Addresses:
         """The frame in which an integer is defined, by name."""
         self.integers: dict[str, Word] = {}
         self.arguments: list[Word] = []
+        self._open: int | None = None
+        """How many frames count while something is written before a loop; None for all."""
 
     @property
     def lines(self) -> list[Line]:
@@ -81,6 +83,16 @@ class Addresses:
         """The innermost frame that a polynomial depends on."""
         return max((self.home[name] for name in index.names()), default=0) if isinstance(index, Index) else 0
 
+    def levels(self, index: IndexLike) -> range:
+        """Frames that may know what depends on a polynomial; the last one is where it is computed: inside of all conditions."""
+        level = self.level(index)
+        frames = range(level + 1, len(self.frames) if self._open is None else self._open)
+        return range(level, max((number for number in frames if self.frames[number].loop is None), default=level) + 1)
+
+    def known(self, key: object, levels: range) -> Word | None:
+        """What some frames know."""
+        return next((word for level in levels if (word := self.frames[level].known.get(key)) is not None), None)
+
     def lines_of(self, level: int) -> list[Line]:
         """Where words stand that depend on a frame and not on those inside it."""
         return self.frames[level + 1].before if level + 1 < len(self.frames) else self.frames[level].lines
@@ -91,11 +103,11 @@ class Addresses:
             if abs(index) > LARGEST:
                 raise OutOfRegisters("a number of a tile program does not fit into an instruction")
             return index
-        level = self.level(index)
-        key = ("value", index)
-        if key not in self.frames[level].known:
-            self.frames[level].known[key] = self._computed(index, level)
-        return self.frames[level].known[key]
+        levels, key = self.levels(index), ("value", index)
+        found = self.known(key, levels)
+        if found is None:
+            found = self.frames[levels[-1]].known[key] = self._computed(index, levels[-1])
+        return found
 
     def word(self, index: IndexLike) -> Word:
         """The same in a word of its own."""
@@ -178,14 +190,18 @@ class Addresses:
 
     def _pointer(self, buffer: Buffer, index: IndexLike, stride: str | None) -> Word:
         """A word that points to an element, whatever loops run."""
-        level = self.level(index)
-        key = ("pointer", buffer.name, index)
-        if key not in self.frames[level].known:
-            loop = self.frames[level].loop
-            is_moving = loop is not None and isinstance(index, Index) and loop.name in index.names()
-            make = self._moving if is_moving else self._resting
-            self.frames[level].known[key] = make(buffer, index, stride, level)
-        return self.frames[level].known[key]
+        levels, key = self.levels(index), ("pointer", buffer.name, index)
+        found = self.known(key, levels)
+        if found is not None:
+            return found
+        level, loop = levels[0], self.frames[levels[0]].loop
+        if loop is not None and isinstance(index, Index) and loop.name in index.names():
+            opened, self._open = self._open, level
+            self.frames[level].known[key] = found = self._moving(buffer, index, stride, level)
+            self._open = opened
+        else:
+            self.frames[levels[-1]].known[key] = found = self._resting(buffer, index, stride, levels[-1])
+        return found
 
     def _resting(self, buffer: Buffer, index: IndexLike, stride: str | None, level: int) -> Word:
         """A pointer that no loop of its level moves."""
