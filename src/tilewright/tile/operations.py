@@ -21,7 +21,8 @@ class Operation(StrEnum):
     floor(log2 |x|) as a float (of 0 -inf, of infinities inf), `MANTISSA` x / 2**EXPONENT, in [1, 2) with the sign of x (of 0
     and infinities 1 with their sign); `SCALE` is a * 2**floor(b), rounded once (of a NaN and an infinite b, anything). With
     a detail, a promise that b is whole and a * 2**floor(b / 2) normal, or that a is 0 or not finite (of a NaN b, anything):
-    two products do. `FRACTION` is x - floor(x) rounded down, so that it is below 1: -0 of integers, 0 of infinities.
+    two products do. The detail `NORMAL` promises that the result is normal, too, and 2**b unless a is a constant power of two:
+    one product does. `FRACTION` is x - floor(x) rounded down, so that it is below 1: -0 of integers, 0 of infinities.
 
     Lanes of bfloat16 are moved, selected, converted, and multiplied by `DOT`, no more.
 
@@ -128,6 +129,10 @@ COMPARISONS = frozenset(
 )
 READS = frozenset((Operation.LOAD, Operation.BROADCAST, Operation.GATHER))
 """Operations that read a buffer."""
+
+
+NEAR, NORMAL = 1, 2
+"""Details of `SCALE`."""
 
 
 class IntegerOperation(StrEnum):

@@ -53,7 +53,7 @@ def _times_sigmoid(b: Builder, x: Value, part: Value, n: Value) -> Value:
     is_negative = x < 0.0
     limited = at_least(b, LEAST[x.type.dtype], x)
     value = b.select(is_negative, limited * part, limited) / (scaled(b, part, n) + 1.0)
-    value = scaled(b, value, b.select(is_negative, n, 0.0))
+    value = b.select(is_negative, scaled(b, value, n), value)
     return b.select(x.equals(-math.inf), math.nan, value)
 
 

@@ -12,7 +12,17 @@ import math
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
 from tilewright.tile.functions.exponentials import decay, exp2_in_parts, exp_in_parts, expm1_in_parts
-from tilewright.tile.functions.steps import at_least, at_most, horner, polynomial, product_rest, scaled, size_of, with_sign
+from tilewright.tile.functions.steps import (
+    at_least,
+    at_most,
+    horner,
+    polynomial,
+    product_rest,
+    scaled,
+    scaled_normal,
+    size_of,
+    with_sign,
+)
 from tilewright.tile.program import Value
 
 ERF_LIMIT = {"float32": 3.93, "float64": 5.95}
@@ -85,10 +95,10 @@ def _erf_near(b: Builder, a: Value, square: Value) -> Value:
 
 def _erfc_by_power(b: Builder, a: Value) -> Value:
     power, n = exp2_in_parts(b, polynomial(b, a, c.ERF_FAR))
-    return scaled(b, power, n)
+    return scaled_normal(b, power, n)
 
 
 def _erfc_by_square(b: Builder, a: Value, square: Value) -> Value:
     power, n = exp_in_parts(b, square, -1.0)
     t = (a - 3.0) / (a + 3.0)
-    return scaled(b, power * polynomial(b, t, c.ERFCX), n)
+    return scaled_normal(b, power * polynomial(b, t, c.ERFCX), n)

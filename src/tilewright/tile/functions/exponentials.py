@@ -10,7 +10,17 @@ from collections.abc import Sequence
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.steps import at_least, at_most, horner, nearest, polynomial, scaled, stretched, with_sign
+from tilewright.tile.functions.steps import (
+    at_least,
+    at_most,
+    horner,
+    nearest,
+    polynomial,
+    power_of_two,
+    scaled,
+    stretched,
+    with_sign,
+)
 from tilewright.tile.program import Value
 
 LIMITS = {"float32": (-104.0, 89.0), "float64": (-746.0, 710.0)}
@@ -81,5 +91,5 @@ def expm1(b: Builder, x: Value) -> Value:
     """e**x - 1: 2**n (e**r - 1) + (2**n - 1), by halves, since 2**n may be too large."""
     limited = at_most(b, LIMITS[x.type.dtype][1], at_least(b, -40.0, x))
     part, n = expm1_in_parts(b, limited)
-    half = scaled(b, b.constant(0.5, x.type), n)
+    half = power_of_two(b, 0.5, n)
     return with_sign(b, b.fma(half, part, half - 0.5) * 2.0, x)

@@ -9,7 +9,19 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
 from tilewright.tile.functions.exponentials import exp_in_parts, expm1_in_parts
 from tilewright.tile.functions.logarithms import log1p_of
-from tilewright.tile.functions.steps import at_most, flipped, horner, polynomial, scaled, sign_of, size_of, square_root, with_sign
+from tilewright.tile.functions.steps import (
+    at_most,
+    flipped,
+    horner,
+    polynomial,
+    power_of_two,
+    scaled,
+    scaled_normal,
+    sign_of,
+    size_of,
+    square_root,
+    with_sign,
+)
 from tilewright.tile.program import Value
 
 TANH_LIMIT = {"float32": 10.0, "float64": 22.0}
@@ -31,7 +43,7 @@ def tanh(b: Builder, x: Value) -> Value:
     is_near = size < TANH_NEAR
     cube = square * size
     numerator = b.select(is_near, _times_polynomial(b, square, c.TANH[x.type.dtype], cube), -2.0)
-    denominator = b.select(is_near, polynomial(b, square, c.TANH_BELOW), scaled(b, part, n) + 1.0)
+    denominator = b.select(is_near, polynomial(b, square, c.TANH_BELOW), scaled_normal(b, part, n) + 1.0)
     return with_sign(b, numerator / denominator + b.select(is_near, size, 1.0), x)
 
 
@@ -39,7 +51,7 @@ def fast_tanh(b: Builder, x: Value) -> Value:
     """e / (e + 1) with the sign of x, where e = expm1(2 |x|) / 2: within 2.5 units in the last place."""
     limited = at_most(b, TANH_LIMIT[x.type.dtype], size_of(b, x))
     part, n = expm1_in_parts(b, limited, 2.0, is_short=True)
-    power = scaled(b, b.constant(0.5, x.type), n)
+    power = power_of_two(b, 0.5, n)
     e = b.multiply_add(power + power, part, power - 0.5)
     return with_sign(b, e / (e + 1.0), x)
 
@@ -51,7 +63,7 @@ def _times_polynomial(b: Builder, x: Value, coefficients: Sequence[float], facto
 def sinh(b: Builder, x: Value) -> Value:
     """(e + e / (e + 1)) / 2 with e = expm1(|x|), by quarters, since e may be too large."""
     part, n = expm1_in_parts(b, at_most(b, SINH_LIMIT[x.type.dtype], size_of(b, x)))
-    power = scaled(b, b.constant(0.25, x.type), n)
+    power = power_of_two(b, 0.25, n)
     quarter = b.multiply_add(power, part, power - 0.25)
     return with_sign(b, (quarter + quarter / b.multiply_add(quarter, 4.0, b.constant(1.0, x.type))) * 2.0, x)
 

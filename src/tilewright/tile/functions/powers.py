@@ -21,6 +21,7 @@ from tilewright.tile.functions.steps import (
     polynomial,
     product_rest,
     scaled,
+    scaled_normal,
     sign_of,
     size_of,
     square_root,
@@ -53,7 +54,7 @@ def _of_size_in_float64(b: Builder, size: Value, y: Value) -> Value:
     s = f / (f + 2.0)
     t = b.multiply_add(s, polynomial(b, s * s, c.LOG2_WIDE), k) * y
     n, r = exp2_reduced(b, at_most(b, 130.0, at_least(b, -160.0, t)))
-    return b.cast(scaled(b, polynomial(b, r, c.EXP2_WIDE), n), "float32")
+    return b.cast(scaled_normal(b, polynomial(b, r, c.EXP2_WIDE), n), "float32")
 
 
 def _of_size(b: Builder, size: Value, y: Value) -> Value:

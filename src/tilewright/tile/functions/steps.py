@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.tile.builder import Builder
-from tilewright.tile.operations import Operation
+from tilewright.tile.operations import NEAR, NORMAL, Operation
 from tilewright.tile.program import Number, Value
 
 FRACTION_BITS = {"float32": 23, "float64": 52}
@@ -101,9 +101,19 @@ def product_rest(b: Builder, left: Value, right: Number, product: Value) -> Valu
     return b.fma(left, right, -product)
 
 
-def scaled(b: Builder, x: Number, power: Value) -> Value:
+def scaled(b: Builder, x: Value, power: Value) -> Value:
     """x * 2**power, rounded once, of an integer power and an x that is not far from 1: see `SCALE`."""
-    return b.scale(b.operand(x, power.type), power, is_near=True)
+    return b.instruction(Operation.SCALE, x.type, (x, power), NEAR)
+
+
+def scaled_normal(b: Builder, x: Value, power: Value) -> Value:
+    """The same of a result and a 2**power that are normal."""
+    return b.instruction(Operation.SCALE, x.type, (x, power), NORMAL)
+
+
+def power_of_two(b: Builder, factor: float, power: Value) -> Value:
+    """factor * 2**power, a normal number; the factor is a power of two."""
+    return scaled_normal(b, b.constant(factor, power.type), power)
 
 
 def is_nan(x: Value) -> Value:

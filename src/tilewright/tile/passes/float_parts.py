@@ -6,9 +6,9 @@ import math
 import struct
 from collections.abc import Callable
 
-from tilewright.tile.operations import Operation
+from tilewright.tile.operations import NORMAL, Operation
 from tilewright.tile.passes.dialect_builder import DialectBuilder
-from tilewright.tile.program import Detail, Value
+from tilewright.tile.program import Constant, Detail, Value
 from tilewright.tile.types import Type, vector
 
 MANTISSA_BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
@@ -97,8 +97,8 @@ def exponent(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: De
     """The exponent's bits become a float where they are the mantissa of 2^23, or of 2^52."""
     (x,) = operands
     shift, bias, size = MANTISSA_BITS[t.dtype], LARGEST_EXPONENT[t.dtype], absolute(b, x)
-    near, is_small = _normal(b, size)
-    stored = b.bitcast(near, unsigned(t)) >> shift
+    near, is_small = _normal(b, x)
+    stored = (b.bitcast(near, unsigned(t)) << 1) >> shift + 1
     number = b.bitcast(stored | bits_of(2.0**shift, t.dtype), t) - b.select(
         is_small, b.constant(2.0**shift + bias + UPWARD[t.dtype], t), 2.0**shift + bias
     )
@@ -130,7 +130,7 @@ def scaled(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Deta
     """By three powers of two, of which the last takes what it can: should one before it be inexact, the result is 0."""
     x, by = operands
     if detail is not None:
-        return _scaled_near(b, x, by)
+        return (_scaled_normal if detail == NORMAL else _scaled_near)(b, x, by)
     largest, beyond = LARGEST_EXPONENT[t.dtype], BEYOND[t.dtype]
     steps = _between(b, b.instruction(Operation.FLOOR, t, (by,)), -beyond, beyond)
     last = _between(b, steps, 1 - largest, largest)
@@ -149,14 +149,23 @@ def _scaled_near(b: DialectBuilder, x: Value, by: Value) -> Value:
     return x * b.bitcast(half << shift, t) * b.bitcast((twice - half) << shift, t)
 
 
+def _scaled_normal(b: DialectBuilder, x: Value, by: Value) -> Value:
+    """By one power of two; a constant power of two is another bias."""
+    if isinstance(x, Constant):
+        significand, power = math.frexp(x.number)
+        if significand == 0.5:
+            return _power(b, by, power - 1)
+    return x * _power(b, by)
+
+
 def _between(b: DialectBuilder, x: Value, least: float, most: float) -> Value:
     return b.apply(Operation.SMALLER, b.apply(Operation.LARGER, x, least), most)
 
 
-def _power(b: DialectBuilder, steps: Value) -> Value:
-    """2 to an integer that is a float: the low bits of a sum with 2^23, shifted to the exponent's place."""
+def _power(b: DialectBuilder, steps: Value, more: int = 0) -> Value:
+    """2 to an integer that is a float, plus another: the low bits of a sum with 1.5 * 2^23, shifted to the exponent's place."""
     t, shift = steps.type, MANTISSA_BITS[steps.type.dtype]
-    stored = b.bitcast(steps + (2.0**shift + LARGEST_EXPONENT[t.dtype]), unsigned(t))
+    stored = b.bitcast(steps + (1.5 * 2.0**shift + LARGEST_EXPONENT[t.dtype] + more), unsigned(t))
     return b.bitcast(stored << shift, t)
 
 
