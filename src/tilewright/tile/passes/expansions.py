@@ -88,6 +88,14 @@ def _selected(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: D
     return mask & yes | ~mask & no
 
 
+def _shifted_wider(operation: Operation) -> Expansion:
+    def expand(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+        wide = "int32" if t.is_signed else "uint32"
+        return b.cast(b.apply(operation, *[b.cast(one, wide) for one in operands]), t.dtype)
+
+    return expand
+
+
 def _bitcast(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
     """Of masks that are no vectors, whose lanes are 0 or -1 as integers."""
     (x,) = operands
@@ -141,6 +149,8 @@ EXPANSIONS: Mapping[Operation, Expansion] = {
     },
     Operation.REDUCE: _reduced,
     Operation.SELECT: _selected,
+    Operation.SHIFT_LEFT: _shifted_wider(Operation.SHIFT_LEFT),
+    Operation.SHIFT_RIGHT: _shifted_wider(Operation.SHIFT_RIGHT),
     Operation.BITCAST: _bitcast,
     Operation.QUOTIENT: integer_arithmetic.quotient,
     Operation.REMAINDER: integer_arithmetic.remainder,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.operations import COMPARISONS, Operation
-from tilewright.tile.program import Value
+from tilewright.tile.program import Constant, Value
 from tilewright.tile.types import BITS, Type
 
 MINOR_FLOATS = ("float16", "bfloat16")
@@ -35,6 +35,7 @@ BY_TABLE_IN_SCALARS = frozenset(
         Operation.FMA,
     )
 )
+SHIFTS = (Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT)
 ALWAYS_EXPANDED = frozenset((Operation.MULTIPLY_ADD, Operation.REDUCE, Operation.ABSOLUTE, Operation.SATURATE))
 """In scalars, which C has no operator for either."""
 IN_TERMS_OF_OTHERS = frozenset(
@@ -50,10 +51,20 @@ def is_supported(dialect: Dialect, operation: Operation, value_type: Type, opera
         return value_type.lanes == 1
     if operation in MOVES:
         return True
+    if operation in SHIFTS and _is_shifted_wider(dialect, operation, value_type, operands[1]):
+        return False
     types = key_types(operation, value_type, operands)
     if value_type.lanes == 1 and operation is not Operation.REDUCE:
         return _is_scalar_supported(dialect, operation, types)
     return (operation, *types) in dialect.table
+
+
+def _is_shifted_wider(dialect: Dialect, operation: Operation, t: Type, count: Value) -> bool:
+    """Whether short lanes are shifted by counts of their own in lanes of 32 bits, which have an instruction for that."""
+    if t.bits >= 32 or t.lanes == 1 or isinstance(count, Constant):
+        return False
+    own, wide = dialect.entry(operation, t.dtype), dialect.entry(operation, "int32")
+    return not (own and own.mnemonic) and bool(wide and wide.mnemonic)
 
 
 def _is_scalar_supported(dialect: Dialect, operation: Operation, types: tuple[str, ...]) -> bool:

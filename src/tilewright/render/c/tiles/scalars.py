@@ -77,12 +77,19 @@ FLOAT_NAMES = ("float32", "float64")
 
 
 def _float_to_integer(vocabulary: Vocabulary, source: str, dtype: str) -> str:
+    """x86 has an instruction that gives the smallest number where there is no other."""
     by, least, bits = LIMITS["int64" if dtype in ("int64", "uint32") else "int32"]
     lower = "x > -0x1.00000002p31" if source == "float64" and bits == 31 else f"x >= -0x1p{bits}"
     result, inside = SCALARS[dtype], f"{lower} && x < 0x1p{bits}"
-    name = f"cast_{source}_{dtype}"
+    name, instruction = f"cast_{source}_{dtype}", f"cvtts{'s' if source == 'float32' else 'd'}2si %1, %0"
+    assembly = f'  {by} found;\n  __asm__("@{instruction}" : "=r"(found) : "x"(x));\n  return ({result})found;'
+    branches = (
+        f"#if defined(__AVX__)\n{assembly.replace('@', 'v')}",
+        f"#elif defined(__x86_64__)\n{assembly.replace('@', '')}",
+        f"#else\n  return ({result})({inside} ? ({by})x : {least});\n#endif",
+    )
     head = f"static inline __attribute__((always_inline)) {result} {name}({SCALARS[source]} x)"
-    return vocabulary.define(name, f"{head} {{ return ({result})({inside} ? ({by})x : {least}); }}")
+    return vocabulary.define(name, "\n".join([f"{head} {{", *branches, "}"]))
 
 
 def by_lanes(vocabulary: Vocabulary, operation: Operation, t: Type, types: Sequence[Type], operands: Sequence[str]) -> str:
