@@ -177,9 +177,21 @@ class Addresses:
         base = self._pointer(buffer, normal(terms), stride)
         if not rest or stride is None:
             return Memory(base, None, 1, displacement)
-        of_stride = self.value(named(stride) * (size * (3 if rest == 3 else 1)))
-        assert isinstance(of_stride, Word)
+        of_stride = self.stride(named(stride) * (size * (3 if rest == 3 else 1)))
         return Memory(base, of_stride, 2 if rest == 2 else 1, displacement)
+
+    def stride(self, index: IndexLike) -> Word:
+        """A word with a stride in bytes: not the argument itself, which lies where the caller put it."""
+        levels, key = self.levels(index), ("stride", index)
+        found = self.known(key, levels)
+        if found is None:
+            value, found = self.value(index), Word()
+            if isinstance(value, Word) and not value.is_argument:
+                found = value
+            else:
+                self.lines_of(levels[-1]).append(Line("mov", found, value))
+            self.frames[levels[-1]].known[key] = found
+        return found
 
     def _stride(self, terms: dict[tuple[str, ...], int]) -> str | None:
         """The name of a stride that no loop moves along, of which an index has a positive multiple."""
@@ -213,8 +225,7 @@ class Addresses:
         below = self._four_less(index, stride)
         word = Word()
         if below is not None and stride is not None:
-            base, step = self._pointer(buffer, below, stride), self.value(named(stride) * size)
-            assert isinstance(step, Word)
+            base, step = self._pointer(buffer, below, stride), self.stride(named(stride) * size)
             lines.append(Line("lea", word, memory=Memory(base, step, ROWS_PER_POINTER)))
             return word
         lines.append(Line("mov", word, self.integers[buffer.name]))
@@ -233,8 +244,7 @@ class Addresses:
         word = Word()
         below = self._four_less(index, stride)
         if below is not None and stride is not None and self.home[stride] < level:
-            base, apart = self._pointer(buffer, below, stride), self.value(named(stride) * size)
-            assert isinstance(apart, Word)
+            base, apart = self._pointer(buffer, below, stride), self.stride(named(stride) * size)
             frame.before.append(Line("lea", word, memory=Memory(base, apart, ROWS_PER_POINTER)))
         else:
             with_start = substituted(index, {loop.name: loop.start})
