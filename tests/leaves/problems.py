@@ -93,8 +93,8 @@ def _converted(source: str, dtype: str) -> Adding:
     return add
 
 
-def _exact_sum(dtype: str) -> Adding:
-    return lambda builder, suffix, columns: builder.reduce("sum", builder.input(f"x{suffix}", (6, columns), dtype), (1,))
+def _exact_reduction(function: str, dtype: str, axis: int) -> Adding:
+    return lambda builder, suffix, columns: builder.reduce(function, builder.input(f"x{suffix}", (6, columns), dtype), (axis,))
 
 
 def _broadcast(dtype: str) -> Adding:
@@ -157,7 +157,6 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
     "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
     "packed sums": ("", (_packed(1, 4), _packed(7, 8))),
-    "scalar loops": ("", tuple(map(_exact_sum, ("float64", "int32", "uint64")))),
     "transposed maps": ("", (_turned("float32", 9), _turned("uint8", 16), _turned("int32", 37))),
     "elementwise maps": (
         "",
@@ -175,7 +174,12 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     ),
     "row-wise reductions": (
         "",
-        (*(_reduced(f, axis) for f in ("sum", "max") for axis in (0, 1)), _reduced("sum", 1, "int8"), *map(_softmax, (0, 1))),
+        (
+            *(_reduced(f, axis) for f in ("sum", "max") for axis in (0, 1)),
+            _reduced("sum", 1, "int8"),
+            *map(_softmax, (0, 1)),
+            *(_exact_reduction(f, dtype, axis) for dtype in EXACT for f, axis in (("sum", 1), ("min", 0), ("max", 1))),
+        ),
     ),
 }
 """By leaf: the algorithm that makes operators for it, and problems."""

@@ -77,7 +77,7 @@ class Legalised:
         return [Interpreted(verify(legalise(one, self.dialect)), fuses=self.fuses) for one in programs]
 
 
-UNUSED = ("-Wno-unused", "-Wno-tautological-compare", "-Wno-div-by-zero", "-Wno-parentheses")
+UNUSED = ("-Wno-unused", "-Wno-tautological-compare", "-Wno-div-by-zero", "-Wno-parentheses", "-Wno-type-limits")
 """Of what random programs do, gcc warns rightly."""
 
 

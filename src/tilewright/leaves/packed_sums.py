@@ -15,7 +15,7 @@ from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
 from tilewright.leaves import rowwise_reductions
-from tilewright.leaves.declaration import Leaf, Lowered
+from tilewright.leaves.declaration import Leaf, Lowered, LoweredTile
 from tilewright.leaves.packed_sums_form import (
     BLOCKS_IN_A_RUN,
     NAME,
@@ -30,7 +30,7 @@ from tilewright.leaves.packed_sums_form import (
 from tilewright.records import record
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered:
+def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered | LoweredTile:
     """The C of a box: of any reduction unless everything lies as the functions want it."""
     form = form_of(binding)
     return _Emitter(loops, form=form) if _is_laid_out(loops, form) else rowwise_reductions.lower(loops, binding)

@@ -1,30 +1,19 @@
-"""Row-wise reductions of float32: what their expressions say of divisions done once a row, exponentials of what falls, and NaN
-that survives without care; and their cost."""
+"""Row-wise reductions: which operators they are, NaN that survives without care, and their cost."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
+from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
-from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
-from tilewright.records import record
+from tilewright.leaves.tile_programs.prices import cycles_of
+from tilewright.leaves.tile_programs.row_expressions import RowwiseReduction
 
 NAME = "row-wise reductions"
 LARGEST, LOSES_NAN = "largest", "loses NaN"
 """What a number of a binding says of the state that it counts."""
-
-
-@record
-class RowwiseReduction:
-    """Which states are the largest of all points, and which may lose a NaN that a later one keeps."""
-
-    largest: frozenset[str]
-    loses_nan: frozenset[str]
 
 
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
@@ -32,12 +21,10 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     reduction = problem.operator.reduction
     if reduction is None:
         return Refusal(NAME, Mismatch.OPERATION)
-    if problem.scalar_type:
-        return Refusal(NAME, Mismatch.ELEMENT_TYPE)
     states = tuple(enumerate(reduction.states))
     largest = ((LARGEST, n) for n, state in states if state.combine == "maximum" and state.contribution == Point())
     loses_nan = ((LOSES_NAN, n) for n, state in states if may_lose_nan(reduction, state))
-    return (LeafBinding(NAME, numbers=(*largest, *loses_nan)),)
+    return (LeafBinding(NAME, numbers=(*largest, *loses_nan), element_type=problem.scalar_type),)
 
 
 def form_of(binding: LeafBinding, reduction: Reduction) -> RowwiseReduction:
@@ -49,70 +36,17 @@ def form_of(binding: LeafBinding, reduction: Reduction) -> RowwiseReduction:
     return RowwiseReduction(named(LARGEST), named(LOSES_NAN))
 
 
-def seconds(_: LeafBinding, problem: CostProblem) -> Quantity:
+def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """The functions of all points, in a pass for every state and one to finish."""
     operator, reduction = problem.operator, problem.operator.reduction
     assert reduction is not None
     roots = [operator.body, *(state.contribution for state in reduction.states), reduction.finish]
-    points = product(problem.sizes[axis.name] for axis in operator.axes)
-    return points * problem.seconds_per_element(roots, 1 + len(reduction.states))
-
-
-def inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
-    """Reciprocals of the states that a finishing value divides by.
-
-    >>> inverses(apply("divide", Point(), State("total")))[0][0]
-    'total_inverse'
-    """
-    divisors = {divisor.name for node in subexpressions(finish) if (divisor := _state_divisor(node)) is not None}
-    return [(f"{name}_inverse", apply("reciprocal", State(name))) for name in sorted(divisors)]
-
-
-def hoist_division(finish: Scalar) -> Scalar:
-    """Multiply by the reciprocal, computed once per row, where a point is divided by a state."""
-
-    def by_inverse(node: Scalar) -> Scalar | None:
-        divisor = _state_divisor(node)
-        if divisor is None or not isinstance(node, Apply):
-            return None
-        return apply("multiply", hoist_division(node.operands[0]), State(f"{divisor.name}_inverse"))
-
-    return rewrite(finish, by_inverse)
-
-
-def _state_divisor(node: Scalar) -> State | None:
-    if isinstance(node, Apply) and node.function == "divide" and isinstance(node.operands[1], State):
-        return node.operands[1]
-    return None
-
-
-def row_values(scalar: Scalar) -> tuple[Apply, ...]:
-    """The largest parts of an expression that are made of states: the same for all points of a row.
-
-    >>> from tilewright.graph.expressions.scalar import Literal
-    >>> mean = apply("divide", State("total"), Literal(8.0))
-    >>> row_values(apply("square", apply("subtract", Point(), mean))) == (mean,)
-    True
-    """
-    if not isinstance(scalar, Apply):
-        return ()
-    if is_of_row(scalar):
-        return (scalar,)
-    return tuple(dict.fromkeys(part for operand in scalar.operands for part in row_values(operand)))
-
-
-def fall(power: Apply, largest: Collection[str]) -> tuple[float, Scalar] | None:
-    """(c, d) of an exponential exp(c * d) of the difference of a point and one of the largest of all points, which is at most 0.
-
-    None of other expressions, those of other functions of such a difference among them.
-
-    >>> fall(apply("exp", apply("subtract", Point(), State("top"))), ["top"])[0]
-    1.0
-    """
-    if power.function != "exp":
-        return None
-    factor, difference = factor_and_rest(power.operands[0])
-    return (factor, difference) if difference in [apply("subtract", Point(), State(name)) for name in largest] else None
+    points, passes = product(problem.sizes[axis.name] for axis in operator.axes), 1 + len(reduction.states)
+    if binding.element_type:
+        cycles = sum(cycles_of(root, binding.element_type, problem.lanes) for root in roots)
+        cycles += passes * problem.coefficients.pass_cycles_per_vector
+        return points / problem.lanes * cycles / problem.machine.frequency_hz
+    return points * problem.seconds_per_element(roots, passes)
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:

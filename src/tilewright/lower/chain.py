@@ -15,12 +15,12 @@ from itertools import takewhile
 
 from tilewright.block.execution import Execution, Sums
 from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, equal, less
-from tilewright.block.memory import Gather, Range, View
+from tilewright.block.memory import WORD_BYTES, Gather, Range, View
 from tilewright.block.program import Region, nested
 from tilewright.block.statements import For, If, Statement, VectorLoops
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.scalar import Load
-from tilewright.graph.types import AxisKind, Extent, Operator
+from tilewright.graph.types import AxisKind, Extent, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
@@ -336,12 +336,12 @@ def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Statement, .
 def _steps(loops: VectorLoops, lanes: int) -> tuple[IntegerExpression, int | None]:
     """How many steps a sum has, and at most; None if nothing is known."""
     reduced = {axis.name for axis in loops.operator.reduction_axes()}
-    along = loops.vector_axis if not loops.scalar_element_type else None
+    lanes = max(1, lanes * WORD_BYTES // element_bytes(loops.computed_type))
     steps: IntegerExpression = 1
     most: int | None = 1
     for axis, span in loops.box:
         if axis in reduced:
-            width, largest = (lanes if axis == along else 1), _largest(span)
+            width, largest = (lanes if axis == loops.vector_axis else 1), _largest(span)
             steps *= ceil_divide(span.size, width)
             most = most * -(-largest // width) if most is not None and largest is not None else None
     return steps, most

@@ -145,6 +145,7 @@ def test_large_programs_link_loops_with_the_same_bits(fuse: bool, monkeypatch: p
 
     model_plan = tw.jit(layers, target="x86-64-v2", fuse=fuse).lower(tw.spec((37, 50)), tw.spec((64, 48))).model_plan
     program = lower_program(model_plan)
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 1 << 30)
     whole = emit_program(program)
     monkeypatch.setattr(library, "LEAST_CHARACTERS", 0)
     linked = emit_program(program)
@@ -216,7 +217,8 @@ def test_a_nest_writes_over_what_it_reads_where_its_chain_does() -> None:
         assert len(nest.pointers) == len(buffers)
 
 
-def test_every_pointer_and_number_is_used() -> None:
+def test_every_pointer_and_number_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 1 << 30)
     program = program_of(network, (37, 50), (50, 130), (130, 61))
     text = emit_program(program).source
     for nest in dict.fromkeys(nests_of(program)):

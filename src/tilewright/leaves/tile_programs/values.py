@@ -132,7 +132,8 @@ def clamped(value: float, dtype: str) -> int:
     (-128, 255)
     """
     limits = np.iinfo(dtype)
-    return int(min(max(value, float(limits.min)), float(limits.max))) if abs(value) >= float(limits.max) else int(value)
+    low, high = int(limits.min), int(limits.max)
+    return high if value >= high else low if value <= low else int(value)
 
 
 def _is_number(scalar: Scalar) -> bool:

@@ -1,0 +1,37 @@
+"""The exponential of softmax: powers of 2 that are at most 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.tile.builder import Builder
+from tilewright.tile.operations import Operation
+from tilewright.tile.program import Value
+
+OF_FRACTION = (0.00186712993, 0.00901703071, 0.0557999052, 0.240164489, 0.693151295, 1.0)
+"""2**f, 0 <= f <= 1: to 1.4e-7, relative."""
+OF_REST = (0.00132764725, 0.00967554096, 0.0555071309, 0.240221202, 0.693146944, 1.0)
+"""2**f, |f| <= 1/2: to 2.4e-7."""
+WIDE_BITS = 512
+"""Vectors of machines that take fractions and scale by one instruction each."""
+
+
+def exp2_down(b: Builder, x: Value) -> Value:
+    """2**x of float32 not above 0; below 2**-125.5 perhaps 0; NaN of NaN.
+
+    The polynomials are those of `benchmarks/studies/function_coefficients.py`.
+    """
+    if x.type.size_bits == WIDE_BITS:
+        return b.apply(Operation.SCALE, _polynomial(b, b.apply(Operation.FRACTION, x), OF_FRACTION), x)
+    n = b.apply(Operation.ROUND, x)
+    e = _polynomial(b, x - n, OF_REST)
+    bits = b.bitcast(e, x.type.integer) + (b.cast(n, "int32") << 23)
+    return b.bitcast(b.select(n < -125.0, 0, bits), x.type)
+
+
+def _polynomial(b: Builder, x: Value, coefficients: Sequence[float]) -> Value:
+    first, *rest = (b.constant(one, x.type) for one in coefficients)
+    total: Value = first
+    for one in rest:
+        total = b.multiply_add(total, x, one)
+    return total
