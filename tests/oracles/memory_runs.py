@@ -24,7 +24,7 @@ from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.leaves.matrix_tiles.epilogues import operand_steps
 from tilewright.leaves.matrix_tiles.loops import values_of
-from tilewright.render.c.nest import filling
+from tilewright.render.c.leaf_texts import filling
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
 Touched = tuple[Addresses, int, bool]
@@ -60,7 +60,7 @@ class Runs(Walk):
             case VectorLoops():
                 self._tell(self._loops(node))
             case Fill():
-                self._tell(self._loops(filling(node)))
+                self._tell(self._loops(filling(node, self.lanes)))
             case Transfer():
                 self._tell(self._copy(node))
             case Prefetch():

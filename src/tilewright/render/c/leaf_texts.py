@@ -69,7 +69,7 @@ def leaf_text(leaf: Leaf, dialect: Dialect) -> Lowered:
 def _with_text(node: Statement, dialect: Dialect) -> Statement:
     match node:
         case Fill():
-            return LeafText(node.note, leaf_text(filling(node, dialect), dialect))
+            return LeafText(node.note, leaf_text(filling(node, dialect.lanes("float32")), dialect))
         case Leaf():
             streams = node.epilogue is not None and node.epilogue.non_temporal
             return LeafText(node.note, leaf_text(node, dialect), streams)
@@ -77,10 +77,10 @@ def _with_text(node: Statement, dialect: Dialect) -> Statement:
             return node
 
 
-def filling(fill: Fill, dialect: Dialect) -> VectorLoops:
-    """The loops that give the elements of a box a value."""
+def filling(fill: Fill, lanes: int) -> VectorLoops:
+    """The loops that give the elements of a box a value, in vectors of so many float32."""
     axes = tuple(axis for axis, _ in fill.box)
     write = Access("", tuple(map(axis_index, axes)))
     operator = Operator("", "fill", tuple(Axis(axis, 1) for axis in axes), (), write, Literal(fill.value))
-    lanes, along = dialect.lanes("float32"), axes[-1] if axes else None
+    along = axes[-1] if axes else None
     return VectorLoops(fill.leaf, operator, fill.box, (), fill.target, vector_axis=along, lanes=lanes)
