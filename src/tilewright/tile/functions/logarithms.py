@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.steps import horner, polynomial, two_sum, with_sign
+from tilewright.tile.functions.steps import horner, polynomial, scaled, two_sum, with_sign
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
@@ -64,9 +64,10 @@ def log1p_of(b: Builder, x: Value, doublings: Value | None = None) -> Value:
     """The same, of 0 with any sign; doublings are added to k. What 1 + x has lost is added to f."""
     total, lost = two_sum(x, b.constant(1.0, x.type))
     m, k = mantissa_and_exponent(b, total)
-    f = (m - 1.0) + b.scale(lost, -k)
-    value = _natural(b, f, k if doublings is None else k + doublings)
     is_inside = (total > 0.0) & (total < math.inf)
+    k = b.select(is_inside, k, 0.0)
+    f = (m - 1.0) + scaled(b, lost, -k)
+    value = _natural(b, f, k if doublings is None else k + doublings)
     return b.select(is_inside, value, b.select(total.equals(0.0), -math.inf, b.select(total < 0.0, math.nan, total)))
 
 
