@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
+from tests.support.kernel_build import COMPILERS, command
 from tests.support.tile_operations import cases
 from tests.support.tiles import InC, check, here
 from tilewright.tile.dialects.description import Dialect
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.sweep
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
-@pytest.mark.parametrize("compiler", [one for one in ("gcc", "clang") if shutil.which(one)])
+@pytest.mark.parametrize("compiler", [one for one in COMPILERS if command(one)])
 @pytest.mark.parametrize("dialect", here(), ids=lambda dialect: dialect.name)
 def test_operations(dialect: Dialect, compiler: str, lanes: int) -> None:
     check(cases(lanes), InC(dialect, compiler))

@@ -134,13 +134,12 @@ def _has_instruction(body: Names, positions: Type, t: Type) -> bool:
 
 
 def _gathered(body: Names, made: Instruction, positions: Value, mask: Value | None, start: str) -> Iterator[str]:
-    """The instruction clears its mask; lanes that it leaves out keep their zeros."""
+    """The instruction clears its mask; lanes that it leaves out keep their zeros. It reads memory before the place, too."""
     vocabulary, t, name = body.vocabulary, made.type, body.value(made)
     entry = vocabulary.dialect.entry("gather", positions.type.dtype, t.dtype)
     assert entry is not None
     register, c = vocabulary.constraint(t), vocabulary.type(t)
-    element = SCALARS[t.dtype]
-    inputs = f'"{register}"({body.value(positions)}), "r"({start}), "m"(*(const {element} (*)[])({start}))'
+    inputs = f'"{register}"({body.value(positions)}), "r"({start}) : "memory"'
     yield f"{c} {name} = {{0}};"
     place = f"(%3,%2,{t.bits // 8})"
     if vocabulary.is_mask_register(t.mask):
