@@ -327,7 +327,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         {
           const long tw_n0 = size_m;
           float *tw_p0 = partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m;
-          const float32x16 tw_c0 = {(-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f), (-0x1.fffffe0000000p+127f)};
+          const float32x16 tw_c0 = in_16_lanes((-0x1.fffffep127f));
           for (long tw_i1 = 0; tw_i1 < tw_n0 - 15; tw_i1 += 16) {
             *(float32x16_u *)(tw_p0 + tw_i1) = tw_c0;
           }
@@ -342,7 +342,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         {
           const long tw_n0 = size_m;
           float *tw_p0 = partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m;
-          const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+          const float32x16 tw_c0 = in_16_lanes(0x0p0f);
           for (long tw_i1 = 0; tw_i1 < tw_n0 - 15; tw_i1 += 16) {
             *(float32x16_u *)(tw_p0 + tw_i1) = tw_c0;
           }

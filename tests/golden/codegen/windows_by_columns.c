@@ -11,7 +11,7 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
     /* unfold: unfold */
     {
       float *tw_p0 = t_3 + at_c * 9744;
-      const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+      const float32x16 tw_c0 = in_16_lanes(0x0p0f);
       for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
         for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
           for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {
@@ -30,7 +30,7 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
       const long tw_n2 = stride_x_1;
       const long tw_n3 = stride_x_2;
       float *tw_p1 = t_3 + at_c * 9744 + 56;
-      const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+      const float32x16 tw_c0 = in_16_lanes(0x0p0f);
       for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
         for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
           for (long tw_i3 = 0; tw_i3 < 56; tw_i3++) {
@@ -55,17 +55,25 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
               }
               *(float32x16_u *)(tw_p1 + tw_i4 + 56 * tw_i3 + 3248 * tw_i2 + 9744 * tw_i1) = tw_s0;
             }
-            const long tw_v6_n = -tw_i2 + 9;
-            const unsigned short tw_v6 = (unsigned short)(tw_v6_n >= 16 ? 0xffff : tw_v6_n > 0 ? (1u << tw_v6_n) - 1 : 0);
-            const long tw_v7_n = -tw_i2 - 47;
-            const unsigned short tw_v7 = (unsigned short)(tw_v7_n >= 16 ? 0xffff : tw_v7_n > 0 ? (1u << tw_v7_n) - 1 : 0);
-            const unsigned short tw_v8 = (unsigned short)(tw_v7 ^ 0xffff);
-            const unsigned short tw_v9 = (unsigned short)0xff;
-            const unsigned short tw_v10 = (unsigned short)(tw_v6 & tw_v8);
-            const unsigned short tw_v11 = (unsigned short)(tw_v10 & tw_v9);
-            float32x16 tw_v12;
-            __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v12) : "m"(*(const float32x16_u *)(tw_p0 + tw_n1 * tw_n2 + tw_i3 * tw_n3 + tw_i2 + tw_i1 * tw_n2 + 47)), "Yk"(tw_v11));
-            __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p1 + 56 * tw_i3 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_v12), "Yk"(tw_v9));
+            const long tw_n_7 = (-tw_i2 - 39) < (1);
+            const long tw_n_8 = (55) < (-tw_i2 + 57);
+            const long tw_n_9 = (tw_n_7) && (tw_n_8);
+            float32x16 tw_s1 = tw_c0;
+            if (tw_n_9) {
+              const float32x16 tw_v6 = *(const float32x16_u *)(tw_p0 + tw_n1 * tw_n2 + tw_i3 * tw_n3 + tw_i2 + tw_i1 * tw_n2 + 39);
+              tw_s1 = tw_v6;
+            } else {
+              const long tw_v7_n = -tw_i2 + 17;
+              const unsigned short tw_v7 = (unsigned short)(tw_v7_n >= 16 ? 0xffff : tw_v7_n > 0 ? (1u << tw_v7_n) - 1 : 0);
+              const long tw_v8_n = -tw_i2 - 39;
+              const unsigned short tw_v8 = (unsigned short)(tw_v8_n >= 16 ? 0xffff : tw_v8_n > 0 ? (1u << tw_v8_n) - 1 : 0);
+              const unsigned short tw_v9 = (unsigned short)(tw_v8 ^ 0xffff);
+              const unsigned short tw_v10 = (unsigned short)(tw_v7 & tw_v9);
+              float32x16 tw_v11;
+              __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v11) : "m"(*(const float32x16_u *)(tw_p0 + tw_n1 * tw_n2 + tw_i3 * tw_n3 + tw_i2 + tw_i1 * tw_n2 + 39)), "Yk"(tw_v10));
+              tw_s1 = tw_v11;
+            }
+            *(float32x16_u *)(tw_p1 + 56 * tw_i3 + 3248 * tw_i2 + 9744 * tw_i1 + 40) = tw_s1;
           }
         }
       }
@@ -73,7 +81,7 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
     /* unfold: unfold */
     {
       float *tw_p0 = t_3 + at_c * 9744 + 3192;
-      const float32x16 tw_c0 = {0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f};
+      const float32x16 tw_c0 = in_16_lanes(0x0p0f);
       for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
         for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
           for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {

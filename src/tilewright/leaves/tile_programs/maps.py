@@ -47,10 +47,15 @@ class MapProgram(Points):
         elif any(isinstance(read, Gather) for read in self.loops.reads):
             with self.over(around):
                 self.gathers.enter_row()
-                self.vectors(self.point)
+                self.vectors(self.point, repeats=self.may_repeat())
         else:
             self.rows(around, WAYS, self.some_rows)
         return self.arguments.lowered()
+
+    def may_repeat(self) -> bool:
+        """Whether lanes may be computed twice, which saves masks of windows: nothing that is read is written."""
+        is_in_place = any(read.buffer == self.loops.write.buffer for read in self.loops.reads)
+        return not is_in_place and any(isinstance(read, Gather) and read.guard is not None for read in self.loops.reads)
 
     def all_rows(self, around: list[str]) -> None:
         """The current vector of all rows, which look up the same positions."""

@@ -113,8 +113,11 @@ class Points:
                 with self.along(axis, self.whole(size, ways), size):
                     body(axis, 1)
 
-    def vectors(self, body: Callable[[], None], *, has_rest: bool = True) -> None:
-        """Whole vectors along the axis of the lanes, then those lanes that are left; of no axis one lane."""
+    def vectors(self, body: Callable[[], None], *, has_rest: bool = True, repeats: bool = False) -> None:
+        """Whole vectors along the axis of the lanes, then those lanes that are left; of no axis one lane.
+
+        With `repeats`, the lanes that are left are the last whole vector, of which some lanes were computed before.
+        """
         axis = self.vector_axis
         if not axis:
             with self.of_part(1):
@@ -124,7 +127,10 @@ class Points:
         if not isinstance(most, int) or most >= self.lanes:
             with self.along(axis, 0, size + (1 - self.lanes), self.lanes):
                 body()
-        if has_rest and self._has_rest(axis):
+        if repeats and isinstance(size, int) and size >= self.lanes and size % self.lanes:
+            with self.moved(axis, size - self.lanes):
+                body()
+        elif has_rest and self._has_rest(axis):
             self._rest(axis, size, body)
 
     def _has_rest(self, axis: str) -> bool:
