@@ -156,12 +156,6 @@ def literal_text(value: float) -> str:
     return f"{text}f" if any(mark in text for mark in ".e") else f"{text}.0f"
 
 
-COMBINE: Mapping[str, str] = {
-    "add": "{} + {}",
-    "multiply": "{} * {}",
-    **{name: f"tw_{name}({{}}, {{}})" for name in ("maximum", "minimum", "larger", "smaller")},
-}
-"""The associative functions of reductions, on vectors; `tw_reduce_<name>` folds the lanes of one."""
 NAN_IGNORING: Mapping[str, str] = {"maximum": "larger", "minimum": "smaller"}
 """What takes their place where it does not matter what becomes of NaN: one instruction instead of three."""
 

@@ -1,7 +1,4 @@
-"""Text of C: comments, functions, the words of lines, and loops.
-
-Long sums: the innermost loop runs in blocks, and full accumulators are emptied into a total.
-"""
+"""Text of C: comments, functions, the words of lines, and loops."""
 
 from __future__ import annotations
 
@@ -109,22 +106,3 @@ class PointStatements:
     def first_position(self, axis: str) -> str:
         """The absolute position along an axis, of the first lane if it is of a vector."""
         return to_c(self.ranges[axis].start + self.offset(axis))
-
-
-BLOCK = "from", "until"
-"""The variables that say where a block begins and ends."""
-
-
-def in_blocks(size: str, steps: str, enough: str, body: Lines, emptying: Lines) -> Lines:
-    """The loop over blocks of `steps` elements; accumulators are emptied behind a block once they have `taken` enough.
-
-    Where further loops stand around this one, short blocks of several of their trips come together.
-    """
-    emptied = braced(f"if (taken >= {enough})", [*emptying, "taken = 0;"])
-    lines = [f"const long until = tw_min(from + {steps}, {size});", *body, "taken += until - from;", *emptied]
-    return braced(f"for (long from = 0; from < {size}; from += {steps})", lines)
-
-
-def emptied_at_end(loops: Lines, emptying: Lines) -> Lines:
-    """Loops around `in_blocks`, and what accumulators are left with behind them."""
-    return ["{", "  long taken = 0;", *indent(loops), *indent(emptying), "}"]

@@ -32,7 +32,6 @@ from tilewright.graph.expressions.scalar import (
 from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.kernels.element_access import reading, suffix, writing
-from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import OF_VECTORS, lane_functions, reports
 from tilewright.kernels.helpers import Helper
 from tilewright.records import record
@@ -65,7 +64,6 @@ class VectorStatements(PointStatements):
             *lookups(loops.reads),
             *([windows(lanes)] if _loads_windows(loops) else []),
             *short_windows((read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)), lanes),
-            *([compensated_sum("")] if loops.block_steps else []),
         ]
 
     def scope(self, axes: Iterable[str], body: Lines) -> Lines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
-from tilewright.graph.types import SUM, Operator, Tensor
+from tilewright.graph.types import Operator, Tensor
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 BYTES = frozenset(("int8", "uint8"))
@@ -71,18 +71,6 @@ def has_integer_lanes(operator: Operator, reads: Sequence[str], written: str) ->
     (False, True)
     """
     return operator.is_map() and written in LANE_TYPES and _has_integer_body(operator, reads)
-
-
-def sums_in_integer_lanes(operator: Operator, reads: Sequence[str]) -> bool:
-    """Whether vectors of int32 compute the points of a plain sum, given the element types of its reads.
-
-    >>> from tilewright.graph.builders.einsum import matmul
-    >>> a, b = Tensor("a", (4, 5), "int32"), Tensor("b", (5, 2), "int32")
-    >>> product, _ = matmul(a, b, name="f", result="c")
-    >>> sums_in_integer_lanes(product, ["int32", "int8"]), sums_in_integer_lanes(product, ["int32", "float32"])
-    (True, False)
-    """
-    return operator.reduction == SUM and _has_integer_body(operator, reads)
 
 
 def _has_integer_body(operator: Operator, reads: Sequence[str]) -> bool:

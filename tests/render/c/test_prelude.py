@@ -24,7 +24,6 @@ from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, writing
-from tilewright.kernels.functions.compensated_sums import TYPES, compensated_sum
 from tilewright.kernels.functions.scalar_functions import element_memory, lane_functions, scalar_functions
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.machine import Machine
@@ -41,7 +40,6 @@ KNOWN = closure(
         *(PACKING, CURSORS, windows(16), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
         *(*reading(C_TYPES), *writing(C_TYPES), *element_memory(C_TYPES), *lane_functions(FUNCTIONS)),
         *(helper for name in WHOLE for helper in scalar_functions(name, FUNCTIONS)),
-        *map(compensated_sum, TYPES),
     ]
 )
 DEFINED = re.compile(r"^(?:TW_INLINE|static) [^;{]*?\b(tw_\w+)\(", re.MULTILINE)
