@@ -177,19 +177,23 @@ def _memory_case(name: str, t: Type, stride: int, mask_kind: str) -> Case:
     """A load and a store at a stride, and a store side by side, under a mask."""
     b, data = Builder(), np.random.default_rng(sum(name.encode()))
     each = (t.lanes - 1) * abs(stride) + 1
-    x, marks = b.buffer("x", t.dtype), b.buffer("marks", "uint8")
-    y, z = b.buffer("y", t.dtype, is_written=True), b.buffer("z", t.dtype, is_written=True)
+    x, marks = b.buffer("x", t.dtype), b.buffer("marks", "uint8") if mask_kind == "any" else None
+    z = b.buffer("z", t.dtype, is_written=True)
+    y = b.buffer("y", t.dtype, is_written=True) if stride else None
     with b.loop("i", 0, TRIPS) as i:
         mask = None
         if mask_kind == "prefix":
             mask = b.prefix(i * t.lanes - 4 * t.lanes + i, t) if t.lanes > 4 else b.prefix(i - 2, t)
-        elif mask_kind == "any":
+        elif marks is not None:
             mask = b.cast(b.load(marks, i * t.lanes, t.of("uint8")).differs(0), t.mask.dtype)
         start = i * each + (each - 1 if stride < 0 else 0)
         value = b.load(x, start, t, mask, stride)
-        if stride:
+        if y is not None:
             b.store(y, start, value, mask, stride)
         b.store(z, i * t.lanes, value, mask)
     kind = storage(t.dtype)
-    arrays = numbers(data, t.dtype, TRIPS * each), data.integers(0, 2, TRIPS * t.lanes, np.uint8)
-    return Case(b.program(name), (*arrays, np.zeros(TRIPS * each, kind), np.zeros(TRIPS * t.lanes, kind)))
+    arrays = [numbers(data, t.dtype, TRIPS * each)]
+    if marks is not None:
+        arrays.append(data.integers(0, 2, TRIPS * t.lanes, np.uint8))
+    arrays += [np.zeros(TRIPS * t.lanes, kind), *([np.zeros(TRIPS * each, kind)] if stride else [])]
+    return Case(b.program(name), tuple(arrays))
