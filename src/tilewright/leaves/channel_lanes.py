@@ -105,7 +105,7 @@ class ChannelProgram(WindowProgram):
                 self.sums(whole, rest)
         else:
             for rest in rests:
-                with self.builder.when(self.less(rest - 1, size - whole)), self.builder.when(self.less(size - whole, rest + 1)):
+                with self.builder.when(self.builder.define(IntegerOperation.EQUAL, size - whole, rest)):
                     self.sums(whole, rest)
 
     def pieces(self, whole: int, wide: int) -> list[range]:

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.statements import Transfer
 from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Operator, Tensor, element_bytes, planned_extent
 from tilewright.leaves.declaration import (
@@ -26,6 +27,7 @@ from tilewright.leaves.declaration import (
     Problem,
     Refusal,
 )
+from tilewright.leaves.tile_programs import copies
 from tilewright.machine.machine import Machine
 from tilewright.package_files import modules
 
@@ -118,6 +120,11 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
     """What a micro kernel needs for an operator; nothing where none computes it."""
     work = leaf_of(binding).work
     return KernelWork(0.0, 0) if work is None else work(binding, problem)
+
+
+def copied(copy: Transfer, vector_bits: int) -> LoweredTile:
+    """The program of a copy, in vectors of so many bits."""
+    return copies.lowered(copy, vector_bits)
 
 
 def lowered(statement: Any) -> Lowered | LoweredTile:

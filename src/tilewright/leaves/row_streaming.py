@@ -26,6 +26,7 @@ from tilewright.graph.expressions.index import Index
 from tilewright.leaves import rowwise_reductions
 from tilewright.leaves.declaration import Leaf, Lowered, LoweredTile
 from tilewright.leaves.row_streaming_form import NAME, ROWS_AHEAD, RowStreaming, form_of, match, seconds
+from tilewright.leaves.tile_programs.integers import larger, less, smaller
 from tilewright.leaves.windows_program import IMAGES, WindowProgram, strides_of
 from tilewright.records import record
 from tilewright.tile.index import IndexLike
@@ -128,7 +129,7 @@ class _Program(WindowProgram):
             return
         size = self.size(self.paired)
         with self.along(self.paired, 0, size, 2) as index:
-            self.next = self.less(index + 1, size)
+            self.next = less(self.builder, index + 1, size)
             yield
 
     # Weights.
@@ -246,7 +247,7 @@ class _Program(WindowProgram):
             if start >= waiting:
                 self.finished_row(block, sums, step)
             elif not isinstance(end, int):
-                with self.builder.when(self.less(waiting - 1, step)):
+                with self.builder.when(less(self.builder, waiting - 1, step)):
                     self.finished_row(block, sums, step)
             for age in range(waiting, -1, -1):
                 for vector, total in enumerate(sums[age]):
@@ -378,8 +379,8 @@ class _Program(WindowProgram):
             return self.points_of(self.elements(self.image, place, 1))
         position = (self.start(slide.output) + first_column) * slide.stride + at.offset
         end = (block.left - at.number * self.lanes) * slide.stride + at.more
-        end = self.smaller(end, self.limit(slide.last) + 1 - position) if slide.last is not None else end
-        start = self.larger(0, slide.first - position) if slide.first is not None else 0
+        end = smaller(self.builder, end, self.limit(slide.last) + 1 - position) if slide.last is not None else end
+        start = larger(self.builder, 0, slide.first - position) if slide.first is not None else 0
         return self.seen(place, start - skipped, end - skipped)
 
     # Halves of vectors, and every other lane.
@@ -454,7 +455,7 @@ class _Program(WindowProgram):
         left = block.left - vector * self.lanes
         with ExitStack() as there:
             if not isinstance(left, int):
-                there.enter_context(self.builder.when(self.less(0, left)))
+                there.enter_context(self.builder.when(less(self.builder, 0, left)))
             there.enter_context(self.moved(columns.output, block.start + vector * self.lanes))
             if rows is not None and self.ranges[rows.output].size != 1:
                 there.enter_context(self.moved(rows.output, step - self.form.waiting))

@@ -9,13 +9,13 @@ from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.index import Index as Position
 from tilewright.graph.expressions.scalar import Load, Scalar, State
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
+from tilewright.leaves.tile_programs.integers import less
 from tilewright.leaves.tile_programs.lanes import Lanes
 from tilewright.leaves.tile_programs.maps import MapProgram
 from tilewright.leaves.tile_programs.positions import conditions
 from tilewright.leaves.tile_programs.values import Values
 from tilewright.leaves.windows import WindowSum
 from tilewright.tile.index import IndexLike
-from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value
 
 IMAGES = frozenset(("float32", "int8", "uint8"))
@@ -74,8 +74,8 @@ class WindowProgram(MapProgram):
 
     def is_inside(self, slide: Window, first: IndexLike, last: IndexLike) -> IndexLike:
         """Whether the image has positions between two: 1 or 0 where that is known."""
-        holds = [self.less(slide.first - 1, first)] if slide.first is not None else []
-        holds += [self.less(last, self.limit(slide.last) + 1)] if slide.last is not None else []
+        holds = [less(self.builder, slide.first - 1, first)] if slide.first is not None else []
+        holds += [less(self.builder, last, self.limit(slide.last) + 1)] if slide.last is not None else []
         return 0 if 0 in holds else conditions(self, *(one for one in holds if one != 1))
 
     def outside(self) -> Value:
@@ -105,27 +105,6 @@ class WindowProgram(MapProgram):
         """Points, of a body that reads the image alone, once."""
         body = self.loops.operator.body
         return image if body == Load(0) else Values(self.builder, self.type, self.leaf, {Load(0): image}).value(body)
-
-    # Integers.
-
-    def less(self, left: IndexLike, right: IndexLike) -> IndexLike:
-        """1 if one is less than another, else 0."""
-        ahead = right - left
-        return int(ahead > 0) if isinstance(ahead, int) else self.builder.define(IntegerOperation.LESS, left, right)
-
-    def smaller(self, left: IndexLike, right: IndexLike) -> IndexLike:
-        """The smaller of two."""
-        ahead = right - left
-        if isinstance(ahead, int):
-            return left if ahead >= 0 else right
-        return self.builder.define(IntegerOperation.MINIMUM, left, right)
-
-    def larger(self, left: IndexLike, right: IndexLike) -> IndexLike:
-        """The larger of two."""
-        ahead = right - left
-        if isinstance(ahead, int):
-            return right if ahead >= 0 else left
-        return self.builder.define(IntegerOperation.MAXIMUM, left, right)
 
     # Sums.
 

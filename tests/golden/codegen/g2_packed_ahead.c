@@ -60,8 +60,31 @@ static void tilewright_run_pack_0(const void *source, char *packed) {
   float *const packed_B = (float *)packed; /* B packed ahead */
   for (long at_k = 0; at_k < 64; at_k += 24) {
     const long size_k = tw_min(24, 64 - at_k);
-    for (long in_b = 0; in_b < 12; in_b++) {
-      tw_pack_panels(packed_B + at_k * 512 + in_b * 32768, size_k * 64, 64, B + at_k * 512 + in_b * 32768, 512, 1, size_k, 512);
+    {
+      float *tw_p0 = packed_B + at_k * 512;
+      const float *tw_p1 = B + at_k * 512;
+      const long tw_n0 = size_k;
+      for (long tw_o0 = 0; tw_o0 < 12; tw_o0++) {
+        for (long tw_start = 0; tw_start < tw_n0; tw_start += 8) {
+          const long tw_n_1 = (8) < (-tw_start + tw_n0) ? (8) : (-tw_start + tw_n0);
+          for (long tw_panel = 0; tw_panel < 8; tw_panel++) {
+            for (long tw_p = 0; tw_p < tw_n_1; tw_p++) {
+              __builtin_prefetch(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 4096);
+              const float32x16 tw_v0 = *(const float32x16_u *)(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0);
+              *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 64 * tw_n0 * tw_panel) = tw_v0;
+              __builtin_prefetch(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 4112);
+              const float32x16 tw_v1 = *(const float32x16_u *)(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 16);
+              *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 64 * tw_n0 * tw_panel + 16) = tw_v1;
+              __builtin_prefetch(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 4128);
+              const float32x16 tw_v2 = *(const float32x16_u *)(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 32);
+              *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 64 * tw_n0 * tw_panel + 32) = tw_v2;
+              __builtin_prefetch(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 4144);
+              const float32x16 tw_v3 = *(const float32x16_u *)(tw_p1 + 512 * tw_start + 64 * tw_panel + 512 * tw_p + 32768 * tw_o0 + 48);
+              *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 64 * tw_n0 * tw_panel + 48) = tw_v3;
+            }
+          }
+        }
+      }
     }
   }
 }
@@ -69,8 +92,28 @@ static void tilewright_run_pack_0(const void *source, char *packed) {
 static void tilewright_run_pack_1(const void *source, char *packed) {
   const float *const D = source;
   float *const packed_D = (float *)packed; /* D packed ahead */
-  for (long in_b = 0; in_b < 12; in_b++) {
-    tw_pack_panels(packed_D + in_b * 32768, 32768, 64, D + in_b * 32768, 64, 1, 512, 64);
+  {
+    float *tw_p0 = packed_D;
+    const float *tw_p1 = D;
+    for (long tw_o0 = 0; tw_o0 < 12; tw_o0++) {
+      for (long tw_start = 0; tw_start < 512; tw_start += 8) {
+        const long tw_n_0 = (8) < (-tw_start + 512) ? (8) : (-tw_start + 512);
+        for (long tw_p = 0; tw_p < tw_n_0; tw_p++) {
+          __builtin_prefetch(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 512);
+          const float32x16 tw_v0 = *(const float32x16_u *)(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0);
+          *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0) = tw_v0;
+          __builtin_prefetch(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 528);
+          const float32x16 tw_v1 = *(const float32x16_u *)(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 16);
+          *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 16) = tw_v1;
+          __builtin_prefetch(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 544);
+          const float32x16 tw_v2 = *(const float32x16_u *)(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 32);
+          *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 32) = tw_v2;
+          __builtin_prefetch(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 560);
+          const float32x16 tw_v3 = *(const float32x16_u *)(tw_p1 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 48);
+          *(float32x16_u *)(tw_p0 + 64 * tw_start + 64 * tw_p + 32768 * tw_o0 + 48) = tw_v3;
+        }
+      }
+    }
   }
 }
 

@@ -1,98 +1,113 @@
-"""Packing into panels of every width, in every dialect, between guard pages: nothing is read or written beyond the operands."""
+"""Copies of operands: panels and rows hold what NumPy says, by the interpreter and by C in every dialect, between guard pages."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from itertools import cycle, product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.dialects import DIALECTS
-from tests.support.guarded import Floats, GuardedMemory, in_child
-from tests.support.kernel_build import COMPILERS, command, dialect_library
-from tilewright.kernels import VectorDialect
-from tilewright.render.c.packing import PACKING
+from tests.support.tiles import Case, InC, check, here
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated
+from tilewright.block.memory import BufferName, View
+from tilewright.block.statements import Transfer
+from tilewright.graph.types import element_bytes
+from tilewright.leaves.declaration import PlaceArgument
+from tilewright.leaves.tile_programs.copies import lowered
+from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.interpreter import interpret
+from tilewright.tile.lanes import storage
+from tilewright.tile.program import Buffer, TileProgram
 
-EXPORTS = """
-EXPORT void panels(float *target, long stride, long width, const float *source, long row, long column, long rows, long columns) {
-  tw_pack_panels(target, stride, width, source, row, column, rows, columns);
-}
-EXPORT void packed_rows(float *target, long to, const float *source, long row, long column, long rows, long columns) {
-  tw_pack_rows(target, to, source, row, column, rows, columns);
-}
-"""
-MINIMUM = "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }\n"
-WIDTHS = range(1, 65)
-ROWS = (1, 7, 17, 33)
+Array = np.ndarray[Any, Any]
+STRIDES = ("plain", "transposed", "apart", "every other", "pitched")
+ROWS, COLUMNS = Variable(VariableKind.DEPTH, "d"), Variable(VariableKind.COLUMNS, "c")
+ROW, COLUMN = Variable(VariableKind.STRIDE, "d"), Variable(VariableKind.STRIDE, "c")
+SOURCE, TARGET = BufferName("x"), BufferName("y")
 
 
 def strides(kind: str, rows: int, columns: int) -> tuple[int, int]:
     """(row, column) of a source: rows side by side, transposed, both apart, or rows with something in between."""
-    return {"plain": (columns, 1), "transposed": (1, rows), "apart": (3 * columns, 3), "pitched": (columns + 5, 1)}[kind]
+    known = {"plain": (columns, 1), "transposed": (1, rows), "apart": (3 * columns, 3), "every other": (2 * columns, 2)}
+    return known.get(kind, (columns + 5, 1))
 
 
-def check_panels(library: ctypes.CDLL, kind: str, width: int) -> None:
-    for rows in ROWS:
-        for columns in sorted({1, width - 1, width, width + 1, 2 * width, 3 * width - 1} - {0}):
-            for at_end in (True, False):
-                panels = -(-columns // width)
-                source, row, column = placed(kind, rows, columns, at_end)
-                memory = GuardedMemory(4 * panels * rows * width)
-                target = memory.place(panels * rows * width, at_end=at_end)
-                target[:] = np.nan
-                library.panels(address(target), rows * width, width, address(source), row, column, rows, columns)
-                wanted = np.zeros((rows, panels * width), np.float32)
-                wanted[:, :columns] = seen(source, row, column, rows, columns)
-                found = target.reshape(panels, rows, width).transpose(1, 0, 2).reshape(rows, -1)
-                assert np.array_equal(found, wanted), (kind, width, rows, columns)
+def copy_of(kind: str, dtype: str, width: int, interleave: int, rows: int, columns: int, *, is_known: bool) -> Transfer:
+    """A copy into panels, or of rows where there is no width; of sizes that are known or given."""
+    row, column = strides(kind, rows, columns) if is_known else (ROW, COLUMN)
+    source = View(SOURCE, 0, (("d", row), ("c", column)), dtype)
+    depth, across = (rows, columns) if is_known else (ROWS, COLUMNS)
+    panel_stride = -(-rows // interleave) * interleave * width
+    target = View(TARGET, 0, (), dtype)
+    return Transfer(source, target, (), "d", depth, "c", across, width, panel_stride, 0 if width else columns, interleave)
 
 
-def check_rows(library: ctypes.CDLL, kind: str, columns: int) -> None:
-    for rows in ROWS:
-        for at_end in (True, False):
-            source, row, column = placed(kind, rows, columns, at_end)
-            memory = GuardedMemory(4 * rows * columns)
-            target = memory.place(rows * columns, at_end=at_end)
-            library.packed_rows(address(target), columns, address(source), row, column, rows, columns)
-            wanted = seen(source, row, column, rows, columns)
-            assert np.array_equal(target.reshape(rows, columns), wanted), (kind, rows, columns)
+def wanted(copy: Transfer, source: Array, rows: int, columns: int, row: int, column: int) -> Array:
+    """What the target holds."""
+    seen = np.lib.stride_tricks.as_strided(source, (rows, columns), (source.itemsize * row, source.itemsize * column))
+    if not copy.panel_columns:
+        return seen.ravel()
+    steps, width = copy.interleave, copy.panel_columns
+    whole = np.zeros((-(-rows // steps) * steps, -(-columns // width) * width), source.dtype)
+    whole[:rows, :columns] = seen
+    return whole.reshape(-1, steps, whole.shape[1] // width, width).transpose(2, 0, 3, 1).ravel()
 
 
-def placed(kind: str, rows: int, columns: int, at_end: bool) -> tuple[Floats, int, int]:
+def case_of(copy: Transfer, bits: int, kind: str, rows: int, columns: int) -> Case:
+    """The call of a copy, whose result by the interpreter is that of NumPy."""
     row, column = strides(kind, rows, columns)
+    known = {ROWS: rows, COLUMNS: columns, ROW: row, COLUMN: column}
+    size = element_bytes(copy.source.dtype)
     count = (rows - 1) * row + (columns - 1) * column + 1
-    memory = GuardedMemory(4 * count)
-    source: Floats = memory.place(count, at_end=at_end)
-    source[:] = np.arange(1, count + 1)
-    kept.append(memory)
-    return source, row, column
+    of = storage(copy.source.dtype if copy.source.dtype != "bool" else "uint8")
+    source = np.random.default_rng(rows).integers(0, 100, count * size, np.uint8).view(of)
+    result = wanted(copy, source, rows, columns, row, column)
+    found = lowered(copy, bits)
+    target = np.full(result.size * size, 77, np.uint8).view(of)
+    arguments = [passed(one, source, target, known) for one in found.arguments]
+    case = Case(renamed(found.program), tuple(arguments))
+    interpreted = [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
+    interpret(case.program, *interpreted, fuses=True)
+    written = next(
+        one
+        for parameter, one in zip(case.program.parameters, interpreted, strict=True)
+        if isinstance(parameter, Buffer) and parameter.is_written
+    )
+    assert written.tobytes() == result.tobytes(), copy
+    return case
 
 
-kept: list[GuardedMemory] = []
+def passed(one: object, source: Array, target: Array, known: Mapping[Variable, int]) -> Any:
+    if isinstance(one, PlaceArgument):
+        return source if one.buffer == SOURCE else target
+    assert isinstance(one, IntegerExpression)
+    return evaluated(one, known)
 
 
-def seen(source: Floats, row: int, column: int, rows: int, columns: int) -> Floats:
-    return np.lib.stride_tricks.as_strided(source, (rows, columns), (4 * row, 4 * column))
+numbers = iter(range(1 << 20))
 
 
-def address(array: Floats) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
+def renamed(program: TileProgram) -> TileProgram:
+    return TileProgram(f"copy_{next(numbers)}", program.parameters, program.body, program.tables)
 
 
-def check_all(library: ctypes.CDLL, check: Callable[[ctypes.CDLL, str, int], None], kind: str) -> None:
-    for name, letters in (("panels", "pllpllll"), ("packed_rows", "plpllll")):
-        getattr(library, name).argtypes = [ctypes.c_void_p if letter == "p" else ctypes.c_long for letter in letters]
-    for width in WIDTHS:
-        check(library, kind, width)
-        kept.clear()
+def cases(dtype: str, interleave: int, bits: int) -> Iterator[Case]:
+    """Of each stride and width one or two shapes, known or given."""
+    lanes = bits // 8 // element_bytes(dtype) // interleave
+    shapes = cycle(((7, 5), (lanes + 3, lanes + 1), (2 * lanes, 2 * lanes), (1, 1), (3, 3 * lanes - 1)))
+    widths = (0, 3, lanes, 2 * lanes) if interleave == 1 else (3, lanes)
+    for (kind, width, is_known), (rows, columns) in zip(product(STRIDES, widths, (True, False)), shapes, strict=False):
+        rows *= interleave if is_known else 1
+        yield case_of(copy_of(kind, dtype, width, interleave, rows, columns, is_known=is_known), bits, kind, rows, columns)
 
 
-@pytest.mark.parametrize("kind", ["plain", "transposed", "apart", "pitched"])
-@pytest.mark.parametrize("check", [check_panels, check_rows])
-@pytest.mark.parametrize("dialect", [pytest.param(one, id=one.name, marks=pytest.mark.needs(*one.features)) for one in DIALECTS])
-def test_every_width_is_packed_inside_its_memory(
-    dialect: VectorDialect, check: Callable[[ctypes.CDLL, str, int], None], kind: str
-) -> None:
-    compiler = next(filter(command, COMPILERS))
-    in_child(check_all, dialect_library(dialect, compiler, MINIMUM + PACKING.text + EXPORTS), check, kind)
+DIALECTS = [pytest.param(one, id=one.name) for one in here() if one.name in ("portable", "avx2", "avx512")]
+TYPES = [("float32", 1), ("float64", 1), ("int16", 1), ("uint8", 4), ("bfloat16", 2)]
+
+
+@pytest.mark.parametrize(("dtype", "interleave"), TYPES)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_copies_hold_what_numpy_says_inside_of_their_memory(dialect: Dialect, dtype: str, interleave: int) -> None:
+    check(list(cases(dtype, interleave, dialect.vector_bits)), InC(dialect))

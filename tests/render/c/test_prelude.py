@@ -31,13 +31,12 @@ from tilewright.render.c.c_file import nest_text
 from tilewright.render.c.inlined_tiles import DEFINITION
 from tilewright.render.c.library import preparation, preparation_helpers
 from tilewright.render.c.nest import WHOLE_ABOVE, WHOLE_BELOW, routine_of
-from tilewright.render.c.packing import PACKING
 from tilewright.render.c.program import c_file, lower_program
 
 WHOLE = [name for name in C_TYPES if "int" in name]
 KNOWN = closure(
     [
-        *(PACKING, CURSORS, windows(16), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
+        *(CURSORS, windows(16), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
         *(*reading(C_TYPES), *writing(C_TYPES), *element_memory(C_TYPES), *lane_functions(FUNCTIONS)),
         *(helper for name in WHOLE for helper in scalar_functions(name, FUNCTIONS)),
     ]

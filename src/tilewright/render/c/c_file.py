@@ -30,7 +30,6 @@ from tilewright.lower.program import Structure
 from tilewright.plan.types import Plan
 from tilewright.records import record
 from tilewright.render.c.leaf_texts import leaf_text
-from tilewright.render.c.packing import copy_helper, copy_lines
 from tilewright.tile.dialects.description import Dialect
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
@@ -250,7 +249,7 @@ def unambiguous(nests: Iterable[OperatorNest]) -> list[OperatorNest]:
 
 def loop_helpers(nest: OperatorNest) -> list[Helper]:
     """The helpers that the function calls."""
-    return [copy_helper(nest.loops)] if isinstance(nest.loops, Transfer) else leaf_text(nest.loops, nest.dialect).helpers()
+    return leaf_text(nest.loops, nest.dialect).helpers()
 
 
 def _text(nest: OperatorNest, name: str) -> str:
@@ -264,4 +263,4 @@ def _signature(nest: OperatorNest, name: str) -> str:
 
 @lru_cache(MOST_REMEMBERED)
 def _lines(nest: OperatorNest) -> tuple[str, ...]:
-    return tuple(copy_lines(nest.loops) if isinstance(nest.loops, Transfer) else leaf_text(nest.loops, nest.dialect).text())
+    return tuple(leaf_text(nest.loops, nest.dialect).text())

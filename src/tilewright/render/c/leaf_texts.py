@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 from tilewright.block.program import Region
-from tilewright.block.statements import Fill, Leaf, Statement, VectorLoops
+from tilewright.block.statements import Fill, Leaf, Statement, Transfer, VectorLoops
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.leaves.declaration import Lowered, LoweredTile
-from tilewright.leaves.registry import lowered
+from tilewright.leaves.registry import copied, lowered
 from tilewright.records import record
 from tilewright.render.c.inlined_tiles import inlined
 from tilewright.tile.dialects.description import Dialect
@@ -60,16 +60,25 @@ def with_leaf_texts(region: Region, dialect: Dialect) -> Region:
     return region.mapped(lambda node: (_with_text(node, dialect),))
 
 
-def leaf_text(leaf: Leaf, dialect: Dialect) -> Lowered:
-    """The text of a leaf."""
+def leaf_text(leaf: Leaf | Transfer, dialect: Dialect) -> Lowered:
+    """The text of a leaf, or of a copy."""
+    if isinstance(leaf, Transfer):
+        return _copy_text(leaf, dialect)
     found = lowered(leaf)
     return inlined(found, dialect) if isinstance(found, LoweredTile) else found
+
+
+@lru_cache(256)
+def _copy_text(copy: Transfer, dialect: Dialect) -> Lowered:
+    return inlined(copied(copy, dialect.vector_bits), dialect)
 
 
 def _with_text(node: Statement, dialect: Dialect) -> Statement:
     match node:
         case Fill():
             return LeafText(node.note, leaf_text(filling(node, dialect.lanes("float32")), dialect))
+        case Transfer():
+            return LeafText("", leaf_text(node, dialect))
         case Leaf():
             streams = node.epilogue is not None and node.epilogue.non_temporal
             return LeafText(node.note, leaf_text(node, dialect), streams)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.block.memory import WORD_BYTES, View
 from tilewright.block.program import Region, walk
-from tilewright.block.statements import Transfer
-from tilewright.c_text.integer_expressions import to_c
+from tilewright.block.statements import Statement, Transfer
+from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
 from tilewright.graph.types import element_bytes
@@ -23,6 +23,7 @@ from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
+from tilewright.leaves.declaration import Lowered
 from tilewright.leaves.registry import characters
 from tilewright.leaves.registry import functions as functions_of
 from tilewright.lower.program import Structure
@@ -41,8 +42,10 @@ from tilewright.render.c.c_file import (
     unambiguous,
     with_prelude,
 )
+from tilewright.render.c.leaf_texts import LeafText, tiles_of, with_leaf_texts
 from tilewright.render.c.nest import defined, node_helpers, node_lines, routine_like, routine_of
 from tilewright.render.kernel_sources import rendered
+from tilewright.tile.dialects.description import Dialect
 
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -61,8 +64,10 @@ def preparation(file: File) -> list[str]:
     if not file.prepared:
         return []
     numbers: dict[str, int] = {}
+    dialect = tiles_of(file.dialect)
     chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
-    ways = [_way(f"{file.entry_point}_pack_{number}", file.prepared[chosen.index(number)]) for number in range(len(numbers))]
+    firsts = (with_texts(file.prepared[chosen.index(number)], dialect) for number in range(len(numbers)))
+    ways = [_way(f"{file.entry_point}_pack_{number}", first) for number, first in enumerate(firsts)]
     table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
     lines = [f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};", "ways[number](source, packed);"]
     sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(prepared.constant)) for prepared in file.prepared)}}};"
@@ -75,13 +80,19 @@ def preparation(file: File) -> list[str]:
 
 def emit_packing(file: File) -> str:
     """A C file of the preparation alone. It calls no micro kernel, so that a CPU without the features of one may run it."""
+    file = replace(file, dialect=PORTABLE)
     return f"{comment(file.header)}\n{with_prelude(PORTABLE, preparation_helpers(file), preparation(file))}"
 
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
-    nodes = walk(node for prepared in file.prepared for node in prepared.constant.body)
-    return frozenset(node_helpers(nodes))
+    prepared = (with_texts(one, tiles_of(file.dialect)) for one in file.prepared)
+    return frozenset(node_helpers(walk(node for one in prepared for node in one.constant.body)))
+
+
+def with_texts(prepared: Prepared, dialect: Dialect) -> Prepared:
+    """With text in the place of copies."""
+    return replace(prepared, constant=with_leaf_texts(prepared.constant, dialect))
 
 
 def packed_bytes(constant: Region) -> int:
@@ -98,8 +109,33 @@ def packed_from(constant: Region) -> View:
 
 
 def way_of_packing(prepared: Prepared) -> str:
-    """What two constants have in common that are packed alike: a digest of the text without names."""
-    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", prepared))).encode()).hexdigest()
+    """What two constants have in common that are packed alike: a digest of all that the text depends on, without names."""
+    described = replace(prepared, constant=prepared.constant.mapped(_described))
+    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", described))).encode()).hexdigest()
+
+
+@record
+class _Description(Lowered):
+    lines: tuple[str, ...]
+
+    def text(self) -> list[str]:
+        """All that a copy depends on."""
+        return list(self.lines)
+
+    def helpers(self) -> list[Helper]:
+        """None is called."""
+        return []
+
+
+def _described(node: Statement) -> tuple[Statement, ...]:
+    if not isinstance(node, Transfer):
+        return (node,)
+    outer = {axis: (size, stride, node.source.stride(axis)) for axis, size, stride in node.outer}
+    row, column = node.source.stride(node.depth_axis), node.source.stride(node.column_axis)
+    shape = (node.depth, node.columns, node.panel_columns, node.panel_stride, node.target_row, node.interleave, row, column)
+    places = [pointer(view.buffer, view.offset) for view in (node.source, node.target)]
+    numbers = [to_c(number) for number in (*shape, *(number for numbers in outer.values() for number in numbers))]
+    return (LeafText("", _Description((", ".join([node.source.dtype, *places, *numbers]),))),)
 
 
 def _way(name: str, prepared: Prepared) -> str:

@@ -10,7 +10,7 @@ from math import prod
 from tilewright.block.integers import IntegerExpression, Variable, maximum, quotient, remainder, unequal
 from tilewright.block.memory import WORD_BYTES, Buffer, BufferName
 from tilewright.block.program import Region, entered
-from tilewright.block.statements import For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer
+from tilewright.block.statements import For, If, Leaf, Let, Prefetch, Rounded, Statement
 from tilewright.c_text import names, software_prefetch
 from tilewright.c_text.integer_expressions import local, pointer, to_c, value_helpers
 from tilewright.c_text.names import variable_name
@@ -30,7 +30,6 @@ from tilewright.render.c.c_file import (
 )
 from tilewright.render.c.leaf_texts import LeafText, tiles_of, with_leaf_texts
 from tilewright.render.c.operator_nests import with_shared_nests
-from tilewright.render.c.packing import copy_helper, copy_lines
 
 WHOLE_BELOW = Helper(
     "tw_whole_below",
@@ -140,8 +139,6 @@ def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
             case Let(value=value):
                 assert not isinstance(value, Rounded)
                 yield from value_helpers(value)
-            case Transfer():
-                yield copy_helper(node)
             case LeafText():
                 yield from node.lowered.helpers()
             case NestCall():
@@ -286,8 +283,6 @@ def _node(node: Statement) -> list[str]:
         case Let(variable, value):
             assert not isinstance(value, Rounded)
             return [f"const long {variable_name(variable)} = {to_c(value)};"]
-        case Transfer():
-            return copy_lines(node)
         case LeafText():
             return [*_remark(node.note), *node.lowered.text()]
         case NestCall(nest, note, places, numbers):
