@@ -231,11 +231,6 @@ class VectorStatements(PointStatements):
         """The vector expression of a scalar."""
         return vector_text(scalar, self.leaf, known)
 
-    def points_of(self, image: str) -> str:
-        """The vector expression of points, of a body that reads the image alone, once."""
-        body = self.loops.operator.body
-        return image if body == Load(0) else self.value(body, {Load(0): f"({image})"})
-
     def leaf(self, scalar: Scalar) -> str:
         """The vector expression of a leaf."""
         match scalar:
