@@ -111,3 +111,18 @@ TYPES = [("float32", 1), ("float64", 1), ("int16", 1), ("uint8", 4), ("bfloat16"
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_copies_hold_what_numpy_says_inside_of_their_memory(dialect: Dialect, dtype: str, interleave: int) -> None:
     check(list(cases(dtype, interleave, dialect.vector_bits)), InC(dialect))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rows_move_inside_of_a_buffer(dialect: Dialect) -> None:
+    """To lower addresses, which may be those of rows that have been read."""
+    rows, columns, row, shift = 5, 37, 40, 11
+    source, target = View(SOURCE, shift, (("d", row), ("c", 1))), View(SOURCE, 0, ())
+    found = lowered(Transfer(source, target, (), "d", rows, "c", columns, 0, 0, row), dialect.vector_bits)
+    memory = np.arange(rows * row + shift, dtype=np.float32)
+    wanted, given = memory.copy(), memory.copy()
+    for p in range(rows):
+        wanted[p * row : p * row + columns] = memory[p * row + shift : p * row + shift + columns]
+    interpret(found.program, given, fuses=True)
+    np.testing.assert_array_equal(given, wanted)
+    check([Case(found.program, (memory,))], InC(dialect))
