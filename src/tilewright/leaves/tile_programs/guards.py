@@ -6,6 +6,7 @@ for all of them or for none. What is found of them does not depend on the vector
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 
 from tilewright.block.memory import Gather
@@ -33,11 +34,12 @@ class Span:
 
 
 def span_of(points: Points, operand: Gather) -> Span:
-    """The span of a row; the points are at its start."""
+    """The span of the row that the points are in."""
     constraints = operand.guard.constraints if operand.guard is not None else ()
     lanes = points.vector_axis
     affine = [(c, c.coefficient(lanes)) for c in constraints if _is_affine_along(c, lanes)]
-    found = [(position_of(points, c, "").first, factor) for c, factor in affine]
+    with points.moved(lanes, 0) if lanes else nullcontext():
+        found = [(position_of(points, c, "").first, factor) for c, factor in affine]
     firsts = [_first(points, at, factor) for at, factor in found if factor > 0]
     lasts = [_last(points, at, -factor) for at, factor in found if factor < 0]
     fixed = [is_natural(points, at) for at, factor in found if factor == 0]
