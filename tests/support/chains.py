@@ -21,7 +21,7 @@ from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
 from tilewright.plan.whole_model.partition import with_layouts
-from tilewright.render.c.program import emit_program, lower_program
+from tilewright.render.c.program import Program, emit_program, lower_program
 
 NEST = re.compile(r"^static void (map|rows|pack)_[0-9a-f]{8}\(", re.MULTILINE)
 """Where the function of a shared nest begins."""
@@ -85,14 +85,18 @@ def artifact_of(
     plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | None = None, *, links_kernels: bool = True
 ) -> Artifact:
     """One library of independent chains, called with their inputs (shared by name) and all their outputs."""
+    return emit_program(program_of(plans, constants), links_kernels=links_kernels)
+
+
+def program_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | None = None) -> Program:
+    """The block program of independent chains."""
     tensors = {tensor.name: tensor for plan in plans for tensor in plan.chain.tensors}
     operators = tuple(operator for plan in plans for operator in plan.chain.operators)
     values = tuple((name, Constant(value)) for name, value in (constants or {}).items())
     inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs if name not in dict(values)))
     outputs = tuple(plan.chain.output for plan in plans)
     graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs, values)
-    model_plan = with_layouts(ModelPlan(graph, tuple(map(decided, plans)), ()))
-    return emit_program(lower_program(model_plan), links_kernels=links_kernels)
+    return lower_program(with_layouts(ModelPlan(graph, tuple(map(decided, plans)), ())))
 
 
 def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:
