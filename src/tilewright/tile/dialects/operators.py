@@ -42,7 +42,7 @@ BITWISE = {
 }
 CONVERTED = (("int32", "float32"), ("float32", "float64"), ("float64", "float32"))
 """Casts that compilers do in vectors. Floats to integers are not among them: what has no integer depends on the machine."""
-SELECT_BITS = "({t})(({i}){0} & ({i}){1} | ~({i}){0} & ({i}){2})"
+SELECT_BITS = "({t})((({i}){0} & ({i}){1}) | (~({i}){0} & ({i}){2}))"
 """Of a mask that is a vector of integers."""
 
 
