@@ -216,7 +216,13 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
   return wide;
 
 // [load_part_float16]
-#if defined(__F16C__) && TW_LANES == 8
+#if defined(__AVX512F__) && TW_LANES == 16
+  tw_bits_16 bits;
+  tw_vec wide;
+  __asm__("vpmovdw %1, %0" : "=v"(bits) : "v"(tw_load_whole_part_uint16(p, n)));
+  __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "v"(bits));
+  return wide;
+#elif defined(__F16C__) && TW_LANES == 8
   typedef unsigned long tw_two_longs __attribute__((vector_size(16)));
   const unsigned char *from = (const unsigned char *)p;
   const tw_two_longs bits = {tw_some_bytes(from, n < 4 ? 2 * n : 8), n > 4 ? tw_some_bytes(from + 8, 2 * n - 8) : 0};
