@@ -61,6 +61,11 @@ class ElementArithmetic:
         """Whether sums are doubles."""
         return self.element_types[2] == "float64"
 
+    @property
+    def takes_epilogue(self) -> bool:
+        """Whether sums have a type that epilogues are written for: vectors of `tw_vec`, of `tw_int`, or of doubles."""
+        return self.element_types[2] in ("float32", "int32", "float64")
+
 
 def arithmetic(prefix: str, element_types: ElementTypes, features: frozenset[str] = frozenset()) -> ElementArithmetic:
     """Products of elements of one type, whose sums have that type, or float32 for shorter floats.
@@ -113,7 +118,7 @@ def typed_product_kernel(
         element_types=arithmetic.element_types,
         features=dialect.features | arithmetic.features,
         peak_share=peak_share,
-        emit_with=emit if arithmetic.has_words or arithmetic.is_double else None,
+        emit_with=emit if arithmetic.takes_epilogue else None,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         of_shape=of_shape,
         emit_shape=emit_shape,
