@@ -35,8 +35,11 @@ INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(.*)$", re.MULTILINE)
 JUMP = re.compile(r"j[a-z]+\s+([0-9a-f]+)")
 LEAVES = re.compile(r"(notrack )?jmp|ret|ud2")
 ARITHMETIC = re.compile(r"(\{vex\} )?v?(fmadd|mulp[sd]|addp[sd]|pmaddwd|pmull[dq]|pmuludq|pdpwssd|pdpbusd|dpbf16ps)")
-WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
-"""What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
+WIDE = re.compile(r"(?!(v?mov|vpbroadcast)[dq]\s).*[xyz]mm")
+"""What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free.
+
+So do broadcasts of words from the stack: assembled tiles gather in general registers what lies apart.
+"""
 ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")
 BELOW_POINTER = re.compile(r"\(%rsp")
 PLAIN_FLAGS = ("-O2", "-fvisibility=default", "-fno-jump-tables", "-Wno-unused-parameter", "-Wno-unused-variable")
