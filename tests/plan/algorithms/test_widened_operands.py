@@ -35,7 +35,7 @@ def problem_of(graph: Graph) -> Problem:
     ("left", "right", "written", "widened"),
     [
         ("bfloat16", "bfloat16", True, True),
-        ("float16", "float16", False, True),
+        ("float16", "float16", True, True),
         ("float32", "bfloat16", False, True),
         ("bfloat16", "float16", False, True),
         ("float32", "float32", True, False),

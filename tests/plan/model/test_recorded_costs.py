@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
@@ -24,6 +26,7 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.needed_work import guarded_work
+from tilewright.plan.planner import forget_plans
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.search import exact_search
 from tilewright.plan.search.outer_loops import OuterLoops
@@ -69,7 +72,7 @@ class Searched:
 
 @cache
 def traced(graph: str) -> tuple[tuple[Searched, ...], tuple[OuterLoops, ...]]:
-    """Some of what a search of a replay graph prices, and of its orders of outer loops."""
+    """Some of what a search of a replay graph prices, and of its orders of outer loops; no plan that is kept is taken."""
     subject, name = graph.split("/")
     kept: list[Searched] = []
     orders: list[OuterLoops] = []
@@ -81,7 +84,13 @@ def traced(graph: str) -> tuple[tuple[Searched, ...], tuple[OuterLoops, ...]]:
         return price(self, around, view, block)
 
     by_arrays = mock.patch.object(exact_search, "found_by_core_or_arrays", exact_search.searched_by_arrays)
-    with by_arrays, mock.patch.object(OuterLoops, "_price", keeping):
+    forget_plans()
+    with (
+        TemporaryDirectory() as cache,
+        mock.patch.dict(os.environ, TILEWRIGHT_CACHE_DIR=cache),
+        by_arrays,
+        mock.patch.object(OuterLoops, "_price", keeping),
+    ):
         graphs_of(subject)[name](MACHINE)
     some = [one for one in kept if one.view.operator.name not in one.context.in_tiles]
     return tuple(some[:: -(-len(some) // 10)]), tuple(orders[:: -(-len(orders) // 5)])
@@ -136,9 +145,9 @@ def test_working_sets_are_programs_of_tiles_and_trips(graph: str) -> None:
 
 @pytest.mark.parametrize("room", ["plan/model", "leaves"])
 def test_costs_use_numbers_by_arrays_alone(room: str) -> None:
-    """But lowerings of devices, which have no cost of their own."""
-    of_devices = {lowering.device for lowering in lowerings.registered()}
-    for path in (one for one in (PACKAGE / room).rglob("*.py") if one.parent.name not in of_devices):
+    """But lowerings, to tile programs and of devices, which have no cost of their own."""
+    of_lowerings = {"tile_programs", *(lowering.device for lowering in lowerings.registered())}
+    for path in (one for one in (PACKAGE / room).rglob("*.py") if one.parent.name not in of_lowerings):
         assert "numpy" not in path.read_text(), path
 
 

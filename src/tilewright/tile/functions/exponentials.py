@@ -18,8 +18,8 @@ from tilewright.tile.functions.steps import (
     polynomial,
     power_of_two,
     scaled,
+    size_of,
     stretched,
-    with_sign,
 )
 from tilewright.tile.program import Value
 
@@ -27,6 +27,8 @@ LIMITS = {"float32": (-104.0, 89.0), "float64": (-746.0, 710.0)}
 """Below e**x is 0, above infinite."""
 LIMITS_2 = {"float32": (-151.0, 128.5), "float64": (-1076.0, 1024.5)}
 """The same of 2**x."""
+TINY = 2.0**-60
+"""Below it e**x - 1 is x, whose last bit halves would lose where it is no normal number."""
 
 
 def reduced(b: Builder, x: Value, factor: float = 1.0, *, is_short: bool = False) -> tuple[Value, Value]:
@@ -92,4 +94,4 @@ def expm1(b: Builder, x: Value) -> Value:
     limited = at_most(b, LIMITS[x.type.dtype][1], at_least(b, -40.0, x))
     part, n = expm1_in_parts(b, limited)
     half = power_of_two(b, 0.5, n)
-    return with_sign(b, b.fma(half, part, half - 0.5) * 2.0, x)
+    return b.select(size_of(b, x) < TINY, x, b.fma(half, part, half - 0.5) * 2.0)
