@@ -10,6 +10,7 @@ Waite, "Software Manual for the Elementary Functions", 1980).
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -288,6 +289,14 @@ def text() -> str:
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=TARGET, help="the file; by default the product's own")
+    out = parser.parse_args().out
     mp.mp.dps = DIGITS
-    TARGET.write_text(text(), encoding="utf-8")
+    out.write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -43,7 +43,7 @@ def test_the_best_of_several_targets_is_loaded(
     assert "x86-64-v4: libraries: 1, " in told
     assert "predicted for one call" in told
     assert run("compile", "--check", package) == 0
-    assert "x86-64-v4: x86_64, avx512" in capsys.readouterr().out
+    assert "x86-64-v4: x86_64, avx2, avx512bw" in capsys.readouterr().out
     monkeypatch.setenv("TILEWRIGHT_MAX_ISA", "x86-64-v2")
     feeds = {"x": np.random.default_rng(1).standard_normal((7, 24), np.float32)}
     loaded = ort.InferenceSession(str(package))

@@ -41,7 +41,10 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.decoder": (("--levels", "0", "--layers", "1", "--rounds", "1"),),
     "benchmarks.studies.depthwise": (("--slice", "1/1000", *ONE_ROUND, "--json", "out.json"), ("--join", "out.json")),
     "benchmarks.studies.dynamic_models": (("--models", "encoder", "--pairs", "2"),),
+    "benchmarks.studies.function_accuracy": (("exp", "--count", "1000", "--dialect", "portable"),),
     "benchmarks.studies.function_coefficients": (("--rounds", "1"),),
+    "benchmarks.studies.function_polynomials": (("--out", "coefficients.py"),),
+    "benchmarks.studies.function_speed": (("exp", "--rounds", "1", "--dialect", "portable"),),
     "benchmarks.studies.gemm": (("--cases", "16x16x16", "--not-prepacked", "--peers", "numpy", *ONE_ROUND, "--results", "."),),
     "benchmarks.studies.gpu_compilation": (("--only", "G12 softmax", "--targets", "a100", "--json", "out.json"),),
     "benchmarks.studies.images": (("--cases", "crop_224", "--rounds", "1"),),
@@ -57,6 +60,7 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.portable": (("--cases", "G12", "--plain", "--not-prepacked", "--peers", "numpy", *ONE_ROUND),),
     "benchmarks.studies.precision_of_models": (("--models", "unet", "--small"),),
     "benchmarks.studies.price_of_convolutions": (("measure", "out.json", "--slice", "1/1000"), ("report", "out.json")),
+    "benchmarks.studies.product_tiles": (("--cost",),),
     "benchmarks.studies.quantised_convolutions": (
         ("--cases", "3x3_8-8_8", "--rounds", "1", "--layers", "1", "--json", "out.json"),
     ),

@@ -29,6 +29,7 @@ from tilewright.tune.pipeline import names, ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
 from tilewright.tune.pipeline.trials import variants
 from tilewright.tune.pipeline.tuning import Judgement, Request, Result, plans_of, tune_chains, untuned
+from tilewright.tune.rankers import tournament
 from tilewright.tune.rankers.ranker import ByPrice
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import Verdict
@@ -268,6 +269,7 @@ def test_choices_that_are_of_another_chain_are_left_aside(database):
 def test_rankers_that_learn_see_what_was_measured_of_other_chains(database, monkeypatch, name):
     judged(monkeypatch, 1.0)
     monkeypatch.setattr(ranking, "LEAST_MEASUREMENTS", 4)
+    monkeypatch.setattr(tournament, "ALIKE", 0.0)
     tune(CASE, database, Request(trials=3))
     with pytest.raises(TilewrightError, match=f"the {name} ranker has too little to learn from") as refused:
         tune(CASE, database, Request(trials=3, ranker=name))
