@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,11 +24,16 @@ FORMS = {
 }
 
 
+PACKING = re.compile(r"^static void pack_\w+\(.*?^\}\n\n?", re.MULTILINE | re.DOTALL)
+"""Functions that pack operands: `tests/render/c/test_packing.py` runs them."""
+
+
 def emitted(name: str) -> str:
-    """The text of the chain as it is emitted now."""
+    """The text of the chain as it is emitted now, without functions that pack."""
     plan = attention_plan("x86-64-v4", FORMS[name], dict(G2))
     constants = {tensor: np.zeros(shape, np.float32) for tensor, shape in CONSTANTS.items()} if "packed_ahead" in name else {}
-    return chain_text(artifact_of([SCHEDULED[name](plan) if name in SCHEDULED else plan], constants))
+    text = chain_text(artifact_of([SCHEDULED[name](plan) if name in SCHEDULED else plan], constants))
+    return PACKING.sub("", text)
 
 
 def _blocks(plan: Plan, keys: int) -> Loop:

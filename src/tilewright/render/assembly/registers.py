@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from tilewright.errors import UnsupportedOperation
@@ -25,7 +26,7 @@ FORMATS = {"float32": "<f", "float64": "<d"}
 MEMORY = (Operation.LOAD, Operation.BROADCAST)
 
 
-class Registers:
+class Registers(ABC):
     """Which value lies where, while a program is written."""
 
     def __init__(self, program: TileProgram, dialect: Dialect, name: str) -> None:
@@ -58,9 +59,9 @@ class Registers:
         """The name of a register."""
         return f"{self.letter}mm{register}"
 
+    @abstractmethod
     def compute(self, value: Instruction, to: int) -> None:
         """A vector in a register."""
-        raise NotImplementedError
 
     def take(self, value: Value, last: int | None = None, register: int | None = None) -> int:
         """The register of a value, until its last use."""
