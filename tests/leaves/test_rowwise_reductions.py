@@ -17,7 +17,7 @@ from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.leaves.rowwise_reductions_form import may_lose_nan
-from tilewright.leaves.tile_programs.row_expressions import fall
+from tilewright.leaves.tile_programs.rows.expressions import fall
 from tilewright.onnx import InferenceSession
 
 needs_avx2 = pytest.mark.needs("avx2", "fma")

@@ -27,7 +27,7 @@ from tilewright.leaves.declaration import (
     Problem,
     Refusal,
 )
-from tilewright.leaves.tile_programs import copies
+from tilewright.leaves.tile_programs.copies import transfers
 from tilewright.machine.machine import Machine
 from tilewright.package_files import modules
 
@@ -124,7 +124,7 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
 
 def copied(copy: Transfer, vector_bits: int) -> LoweredTile:
     """The program of a copy, in vectors of so many bits."""
-    return copies.lowered(copy, vector_bits)
+    return transfers.lowered(copy, vector_bits)
 
 
 def lowered(statement: Any) -> Lowered | LoweredTile:

@@ -9,7 +9,7 @@ from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.tile_programs.prices import cycles_of
-from tilewright.leaves.tile_programs.row_expressions import RowwiseReduction
+from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction
 
 NAME = "row-wise reductions"
 LARGEST, LOSES_NAN = "largest", "loses NaN"

@@ -15,7 +15,7 @@ from tilewright.block.memory import BufferName, View
 from tilewright.block.statements import Transfer
 from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import PlaceArgument
-from tilewright.leaves.tile_programs.copies import lowered
+from tilewright.leaves.tile_programs.copies.transfers import lowered
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.interpreter import interpret
 from tilewright.tile.lanes import storage

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from tilewright.block.statements import Transfer
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs.arguments import Arguments, element_type
+from tilewright.leaves.tile_programs.copies.transposition import transposed
 from tilewright.leaves.tile_programs.integers import choose, larger, less, quotient, smaller, whole
-from tilewright.leaves.tile_programs.transposition import transposed
 from tilewright.records import record
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike

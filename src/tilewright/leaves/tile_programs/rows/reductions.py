@@ -19,12 +19,12 @@ from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import StateVariable
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs.conversions import stored
-from tilewright.leaves.tile_programs.exponentials import exp2_down
-from tilewright.leaves.tile_programs.folds import COMBINE, NAN_IGNORING, Combine, folded
-from tilewright.leaves.tile_programs.long_sums import LongSum
 from tilewright.leaves.tile_programs.maps import WAYS, MapProgram
 from tilewright.leaves.tile_programs.points import Points
-from tilewright.leaves.tile_programs.row_expressions import RowwiseReduction, fall, hoist_division, inverses, row_values
+from tilewright.leaves.tile_programs.rows.exponentials import exp2_down
+from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction, fall, hoist_division, inverses, row_values
+from tilewright.leaves.tile_programs.rows.folds import COMBINE, NAN_IGNORING, Combine, folded
+from tilewright.leaves.tile_programs.rows.long_sums import LongSum
 from tilewright.leaves.tile_programs.values import Values, clamped, rounded
 from tilewright.tile.index import IndexLike
 from tilewright.tile.program import Value, Variable

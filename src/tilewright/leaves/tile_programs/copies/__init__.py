@@ -1,0 +1,1 @@
+"""Copies of operands as tile programs: panels, rows, and squares of lanes that turn."""
