@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.support.random.tiles import case
-from tests.support.tiles import InC, Legalised, check, here
+from tests.support.tiles import Case, InC, Legalised, check, here
+from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.operations import Operation
 from tilewright.tile.printer import printed
 from tilewright.tile.program import Instruction, statements
+from tilewright.tile.types import vector
 from tilewright.tile.verifier import verify
 
 CASES = [case(seed, f"tile{seed}") for seed in range(100)]
@@ -41,3 +44,13 @@ def test_legalised(dialect: Dialect) -> None:
 def test_in_c(dialect: Dialect) -> None:
     first = 10 * DIALECTS.index(dialect)
     check(CASES[first : first + COMPILED], InC(dialect))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_fractions_of_all_halves_are_rounded_down(dialect: Dialect) -> None:
+    """In float32 they would be rounded once more, to nearest: 1 for small negative numbers."""
+    halves, b, t = np.arange(2**16, dtype=np.uint16).view(np.float16), Builder(), vector("float16", 16)
+    x, y = b.buffer("x", "float16"), b.buffer("y", "float16", is_written=True)
+    with b.loop("i", 0, halves.size, t.lanes) as i:
+        b.store(y, i, b.instruction(Operation.FRACTION, t, (b.load(x, i, t),)))
+    check([Case(b.program("fractions"), (halves, np.zeros_like(halves)))], Legalised(dialect))

@@ -15,6 +15,9 @@ from tilewright.tile.types import Type
 Expansion: TypeAlias = "Callable[[DialectBuilder, Type, tuple[Value, ...], Detail], Value | None]"
 """None leaves an operation to the renderer, which takes lanes apart."""
 
+UNWIDENED = (Operation.NEGATE, Operation.ABSOLUTE, Operation.FMA, Operation.MULTIPLY_ADD, Operation.FRACTION)
+"""Operations of float16 that float32 does not give: bits, one rounding of what float32 does not hold, and one downward."""
+
 
 def _wider(operation: Operation) -> Expansion:
     """An operation of float16 in float32, whose roundings make no difference to a second one: 24 >= 2 * 11 + 2 bits [S. A.
@@ -24,7 +27,7 @@ def _wider(operation: Operation) -> Expansion:
     def expand(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
         if operands[0].type.dtype != "float16":
             return otherwise(b, t, operands, detail) if otherwise else None
-        if operation in (Operation.NEGATE, Operation.ABSOLUTE, Operation.FMA, Operation.MULTIPLY_ADD):
+        if operation in UNWIDENED:
             assert otherwise is not None
             return otherwise(b, t, operands, detail)
         wide = tuple([b.cast(one, "float32") for one in operands])
