@@ -47,9 +47,9 @@ def test_in_c(dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-def test_fractions_of_all_halves_are_rounded_down(dialect: Dialect) -> None:
+def test_fractions_of_halves_are_rounded_down(dialect: Dialect) -> None:
     """In float32 they would be rounded once more, to nearest: 1 for small negative numbers."""
-    halves, b, t = np.arange(2**16, dtype=np.uint16).view(np.float16), Builder(), vector("float16", 16)
+    halves, b, t = np.arange(3, 2**16, 64, dtype=np.uint16).view(np.float16), Builder(), vector("float16", 16)
     x, y = b.buffer("x", "float16"), b.buffer("y", "float16", is_written=True)
     with b.loop("i", 0, halves.size, t.lanes) as i:
         b.store(y, i, b.instruction(Operation.FRACTION, t, (b.load(x, i, t),)))
