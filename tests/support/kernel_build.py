@@ -56,7 +56,7 @@ def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: s
 
 def linked(words: Sequence[str], sources: Sequence[KernelSource]) -> Path:
     """What a command makes of these translation units. All workers of a test run share what one has compiled."""
-    contents = [source.content.encode() if isinstance(source.content, str) else source.content for source in sources]
+    contents = [source.octets for source in sources]
     key = hashlib.sha256(repr((words, [source.kind for source in sources], contents)).encode()).hexdigest()
     library = _workspace() / f"{key}.so"
     with filelock.FileLock(library.with_suffix(".lock")):
