@@ -69,6 +69,8 @@ class Executable:
     """Arguments whose element type the launcher is shown as bits."""
     _results: tuple[tuple[tuple[int | Place | SymbolicExtent, ...], np.dtype[Any]], ...]
     """Of each output, its extents and its type."""
+    _fixed_results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    """The same, where all extents are numbers, else nothing."""
     _places: dict[str, Place]
     """Of every dimension."""
     packed: Packed
@@ -123,6 +125,8 @@ class Executable:
 
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
+        if self._fixed_results:
+            return [new_result(shape, dtype) for shape, dtype in self._fixed_results]
         try:
             return [new_result(_extents(shape, inputs, self._places), dtype) for shape, dtype in self._results]
         except (AttributeError, IndexError):  # buffers without a shape, and wrong arguments, which raise here
@@ -282,7 +286,9 @@ def executable(entry: EntryPoint, origin: Origin, library: ctypes.CDLL, pool: Po
     launch = native.library().tw_launch
     places = _places(entry.signature)
     results = _results(entry.signature, places)
-    return Executable(entry, origin, pool, library, record, ctypes.addressof(record), launch, viewed, results, places, packed)
+    fixed = _fixed(entry.signature)
+    address = ctypes.addressof(record)
+    return Executable(entry, origin, pool, library, record, address, launch, viewed, results, fixed, places, packed)
 
 
 def _extents(shape: tuple[int | Place | SymbolicExtent, ...], inputs: Sequence[Any], places: Mapping[str, Place]) -> list[int]:
@@ -315,6 +321,13 @@ def _results(
         return extent if isinstance(extent, int) else formulas[extent] if extent in formulas else places[extent]
 
     return tuple((tuple(map(extent_of, slot.shape)), dtype_named(slot.dtype)) for slot in signature.outputs)
+
+
+def _fixed(signature: Signature) -> tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]:
+    shapes = [tuple(extent for extent in slot.shape if isinstance(extent, int)) for slot in signature.outputs]
+    if any(len(shape) < len(slot.shape) for shape, slot in zip(shapes, signature.outputs, strict=True)):
+        return ()
+    return tuple((shape, dtype_named(slot.dtype)) for shape, slot in zip(shapes, signature.outputs, strict=True))
 
 
 def _dense(slot: TensorSlot, array: Array, *, with_values: bool) -> Array:

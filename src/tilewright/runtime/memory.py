@@ -3,6 +3,9 @@
 New memory is zeroed by the system page by page, which takes longer than many kernels: 29 ms for 132 MB, 12.6 ms for 33 MB (Intel
 Xeon in a virtual machine, huge pages). NumPy's memory begins 16 bytes behind a cache line, too, so that every vector of a result
 would be stored to two lines.
+
+A block is an array that results are views of. It is idle while nothing but its list refers to it: Python's count of references
+tells, and whoever asks holds a reference meanwhile, so that no two threads find the same block idle.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Sequence
 from math import prod
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -17,15 +21,17 @@ import numpy as np
 from tilewright.runtime.arrays import Array
 
 LEAST_BYTES = 64 << 10
-"""Of results that are lent memory: finding it takes some microseconds, as long as storing so much."""
-MOST_IDLE_BYTES = 512 << 20
-"""That wait for results, of the whole process; more goes back to the system."""
+"""Of results that are lent memory: what is smaller, NumPy finds without asking the system."""
+MOST_BYTES = 1 << 30
+"""Of blocks that are remembered, lent or idle, of the whole process."""
+MOST_BLOCKS = 256
+"""Of a size."""
 HUGE_PAGE_BYTES = 2 << 20
 STEPS = 8
 """Sizes from one power of two to the next: results whose lengths vary a little share memory."""
 
-_idle: dict[int, list[Array]] = {}
-"""Memory without arrays in it, by size. Lists are changed by single calls only: arrays end in any thread, at any time."""
+_blocks: dict[int, list[Array]] = {}
+"""By size. Changed by single calls only: any thread may ask at any time."""
 
 
 def new_result(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
@@ -40,40 +46,47 @@ def new_result(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     size_bytes = prod(shape) * dtype.itemsize
     if size_bytes < LEAST_BYTES:
         return np.empty(shape, dtype)
-    return np.asarray(_Lent(_rounded(size_bytes), size_bytes)).view(dtype).reshape(shape)
+    size_bytes = _rounded(size_bytes)
+    blocks = _blocks.get(size_bytes)
+    block = _idle(blocks, _REFERENCES) if blocks else None
+    return np.ndarray(shape, dtype, _new_block(size_bytes) if block is None else block)
 
 
 def idle_bytes() -> int:
     """What waits for results."""
-    return sum(size * len(blocks) for size, blocks in list(_idle.items()))
+    total = 0
+    for size, blocks in list(_blocks.items()):
+        for block in blocks:
+            total += size if getrefcount(block) == _REFERENCES else 0
+    return total
 
 
 def trim() -> None:
-    """Give what waits for results back to the system."""
-    _idle.clear()
+    """Give what waits for results back to the system, and what is lent as soon as nobody holds it."""
+    _blocks.clear()
 
 
-class _Lent:
-    """Memory as NumPy asks for it; idle again when the last array in it is gone."""
-
-    __slots__ = ("__array_interface__", "_memory")
-
-    def __init__(self, size_bytes: int, used_bytes: int) -> None:
-        self._memory = _taken(size_bytes)
-        address = self._memory.ctypes.data
-        self.__array_interface__ = {"version": 3, "shape": (used_bytes,), "typestr": "|u1", "data": (address, False)}
-
-    def __del__(self) -> None:
-        memory = getattr(self, "_memory", None)
-        if memory is not None and _idle is not None and memory.nbytes + idle_bytes() <= MOST_IDLE_BYTES:
-            _idle.setdefault(memory.nbytes, []).append(memory)
+def _idle(blocks: Sequence[Array], references: int) -> Array | None:
+    """A block to which there are only so many references; the latest of them, since older ones may be held for long."""
+    for block in reversed(blocks):
+        if getrefcount(block) == references:
+            return block
+    return None
 
 
-def _taken(size_bytes: int) -> Array:
-    try:
-        return _idle[size_bytes].pop()
-    except (KeyError, IndexError):
-        return allocate(size_bytes)
+_REFERENCES = next(count for count in range(1, 9) if _idle([np.empty(0)], count) is not None)
+"""To a block that is idle, while `_idle` counts them: interpreters differ."""
+
+
+def _new_block(size_bytes: int) -> Array:
+    block = allocate(size_bytes)
+    if size_bytes + sum(size * len(blocks) for size, blocks in list(_blocks.items())) > MOST_BYTES:
+        trim()
+    blocks = _blocks.setdefault(size_bytes, [])
+    if len(blocks) >= MOST_BLOCKS:
+        blocks.clear()
+    blocks.append(block)
+    return block
 
 
 def _rounded(size_bytes: int) -> int:
