@@ -65,8 +65,8 @@ class Executable:
     _record_address: int
     _launch: Any
     """`tw_launch` of native/launcher.c."""
-    _viewed: tuple[int, ...]
-    """Arguments whose element type the launcher is shown as bits."""
+    _viewed: dict[int, tuple[np.dtype[Any], np.dtype[Any]]]
+    """Arguments whose element type the launcher is shown as bits: their type, and that of the bits."""
     _results: tuple[tuple[tuple[int | Place | SymbolicExtent, ...], np.dtype[Any]], ...]
     """Of each output, its extents and its type."""
     _fixed_results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
@@ -99,9 +99,10 @@ class Executable:
         dimension, and `NotFiniteError` where NaN or infinities may have spread to other results (the outputs are written then,
         and mean nothing), and `MemoryError` when there is no room for scratch.
         """
-        if self._viewed:
+        arrays = self._as_bits((*inputs, *outputs)) if self._viewed else (*inputs, *outputs)
+        if arrays is None:
             self._run_with_care(inputs, outputs)
-        elif answer := self._launch(self._record_address, (*inputs, *outputs)):
+        elif answer := self._launch(self._record_address, arrays):
             self._check_finite(answer)
             self._run_with_care(inputs, outputs)
 
@@ -138,6 +139,15 @@ class Executable:
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
         return replace(self.pool.stats(), constant_bytes=self.packed.nbytes)
+
+    def _as_bits(self, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What the launcher is shown; None where an array needs more care: bits themselves are not of the type."""
+        shown = list(arrays)
+        for number, (dtype, bits) in self._viewed.items():
+            if number >= len(shown) or type(shown[number]) is not np.ndarray or shown[number].dtype != dtype:
+                return None
+            shown[number] = shown[number].view(bits)
+        return tuple(shown)
 
     def _refuse(self, answer: int, inputs: Sequence[object], outputs: Sequence[Array], where: str) -> NoReturn:
         reason, number = split_answer(answer)
@@ -282,7 +292,8 @@ def executable(entry: EntryPoint, origin: Origin, library: ctypes.CDLL, pool: Po
     run, workspace_bytes = (loader.address(library, function) for function in entry.exported[:2])
     record = make_record(entry.signature, run, workspace_bytes, pool.address, packed.address)
     slots = (*entry.signature.inputs, *entry.signature.outputs)
-    viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))
+    types = {number: dtype_named(slot.dtype) for number, slot in enumerate(slots) if needs_view(slot)}
+    viewed = {number: (dtype, np.dtype(f"u{dtype.itemsize}")) for number, dtype in types.items()}
     launch = native.library().tw_launch
     places = _places(entry.signature)
     results = _results(entry.signature, places)
