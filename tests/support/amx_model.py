@@ -169,6 +169,14 @@ def with_calls(text: str) -> str:
         return f"tw_model({MULTIPLY + PRODUCTS.index(name)}, {to}, {first}, {second}, 0, 0);"
 
     text = re.sub(product, call, text)
+    moved = (
+        (LOAD, r'__asm__ volatile\("tileloadd \(%0,%1,1\), %%tmm(\d)" : : "r"\((.*)\), "r"\((.*)\) : "memory"\);'),
+        (STORE, r'__asm__ volatile\("tilestored %%tmm(\d), \(%0,%1,1\)" : : "r"\((.*)\), "r"\((.*)\) : "memory"\);'),
+    )
+    for what, pattern in moved:
+        text = re.sub(pattern, rf"tw_model({what}, \1, 0, 0, \2, \3);", text)
+    text = re.sub(r'__asm__ volatile\("tilezero %%tmm(\d)" : :\);', rf"tw_model({ZERO}, \1, 0, 0, 0, 0);", text)
+    text = re.sub(r'__asm__ volatile\("ldtilecfg %0" : : "m"\((\w+)\)\);', rf"tw_model({CONFIGURE}, 0, 0, 0, &\1, 0);", text)
     tile = r'__asm__ volatile\("{}[^;]*?\)(?=\n)'
     for pattern, what in (("tileloadd", LOAD), ("tilestored", STORE)):
         text = re.sub(tile.format(pattern), f"tw_model({what}, tile, 0, 0, p, (long)(stride))", text)

@@ -140,12 +140,6 @@ def test_dots() -> None:
     left, right = np.array([255, 1, 2, 3], np.uint8), np.array([-128, 1, -1, 2], np.int8)
     assert of(Operation.DOT, vector("int32", 1), left, right, np.array([5], np.int32)).tolist() == [255 * -128 + 1 - 2 + 6 + 5]
     assert of(Operation.PAIRS, vector("int16", 2), left, right).tolist() == [255 * -128 + 1, 4]
-    rows, lanes, total = f32(1, 2), f32(3, 4, 5), np.ones((2, 3), np.float32)
-    b = Builder()
-    given = [b.argument("x", vector("float32", 2)), b.argument("y", vector("float32", 3)), b.argument("z", Type("float32", 3, 2))]
-    found = interpret(b.program("outer", b.instruction(Operation.OUTER, given[2].type, tuple(given))), rows, lanes, total)
-    assert found is not None
-    assert found.tolist() == [[4, 5, 6], [7, 9, 11]]
 
 
 def test_memory_and_control() -> None:
@@ -163,16 +157,6 @@ def test_memory_and_control() -> None:
     written = np.zeros(7, np.int32)
     interpret(b.program("sum"), 6, np.arange(1, 7, dtype=np.int32), written)
     assert written.tolist() == [4, 3, 2, 1, 5, 6, 21]
-
-
-def test_register_tiles_are_loaded_by_rows() -> None:
-    b, t = Builder(), Type("float32", 3, 2)
-    x, y = b.buffer("x", "float32"), b.buffer("y", "float32", is_written=True)
-    tile = b.instruction(Operation.LOAD, t, (), Place(x.name, 1, 1, 4))
-    b.store(y, 0, tile, stride=2)
-    written = np.zeros(6, np.float32)
-    with pytest.raises(InternalError, match=r"rows: v0 = load x\[1 rows by 4\]: float32x2x3 is at 1 to 7, outside of 7 elements"):
-        interpret(b.program("rows"), np.arange(7, dtype=np.float32), written)
 
 
 @pytest.mark.parametrize("index", [-1, 2])

@@ -88,7 +88,7 @@ class _Programs:
         self.b.splat(self.value, 4)
 
     def tile(self) -> None:
-        """add gives no register tile"""
+        """add is of no register tile"""
         self.make(Operation.ADD, Type("float32", 4, 4), self.value, self.value)
 
     def no_type(self) -> None:

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 
 from tilewright.errors import InternalError
 from tilewright.tile.index import Index, IndexLike, named
-from tilewright.tile.operations import READS, IntegerOperation, Operation
+from tilewright.tile.operations import READS, IntegerOperation, Operation, TileOperation
 from tilewright.tile.program import (
     Argument,
     Assign,
     Block,
     Buffer,
     CallStatement,
+    Configure,
     Constant,
     Define,
     Detail,
@@ -26,9 +27,11 @@ from tilewright.tile.program import (
     Instruction,
     Integer,
     Number,
+    OnTile,
     Parameter,
     Place,
     Prefetch,
+    Release,
     Store,
     TileProgram,
     Value,
@@ -244,6 +247,45 @@ class Builder:
         """Call a function of another object."""
         self._block.append(CallStatement(symbol, arguments))
         self._change_all()
+
+    # Register tiles.
+
+    def tiles(self, *tiles: tuple[Type, IndexLike, IndexLike]) -> list[Variable]:
+        """Register tiles of zeros: types, and how many rows and lanes there are."""
+        numbers = range(len(self._variables), len(self._variables) + len(tiles))
+        made = [Variable(self, one[0], number) for number, one in zip(numbers, tiles, strict=True)]
+        self._variables += made
+        self._block.append(Configure(tuple((one, rows, lanes) for one, (_, rows, lanes) in zip(made, tiles, strict=True))))
+        return made
+
+    def zero(self, tile: Variable) -> None:
+        """A register tile is cleared."""
+        self.on_tile(TileOperation.ZERO, tile)
+
+    def load_tile(self, tile: Variable, buffer: Buffer, index: IndexLike, row: IndexLike) -> None:
+        """A register tile is read, rows at a distance."""
+        self.on_tile(TileOperation.LOAD, tile, place=Place(buffer.name, index, row=row))
+
+    def store_tile(self, buffer: Buffer, index: IndexLike, row: IndexLike, tile: Variable) -> None:
+        """A register tile is written, rows at a distance."""
+        self.on_tile(TileOperation.STORE, tile, place=Place(buffer.name, index, row=row))
+
+    def add_product(self, tile: Variable, left: Value, right: Value) -> None:
+        """A register tile gets larger: by the product of two tiles, or by the outer product of two vectors."""
+        operation = TileOperation.PRODUCT if isinstance(left, Variable) and left.type.rows > 1 else TileOperation.OUTER
+        self.on_tile(operation, tile, (left, right))
+
+    def release(self) -> None:
+        """All register tiles end."""
+        self._block.append(Release())
+
+    def on_tile(
+        self, operation: TileOperation, tile: Variable, operands: tuple[Value, ...] = (), place: Place | None = None
+    ) -> None:
+        """A statement of a register tile."""
+        self._block.append(OnTile(operation, tile, operands, place))
+        if operation is TileOperation.STORE and place is not None:
+            self._versions[place.buffer] += 1
 
     # State and control.
 

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import InternalError
 from tilewright.tile.index import IndexLike, terms_of
 from tilewright.tile.lanes import constant, function_of, storage
-from tilewright.tile.operations import IntegerOperation, Operation
+from tilewright.tile.operations import IntegerOperation, Operation, TileOperation
 from tilewright.tile.printer import printed, printed_statement
 from tilewright.tile.program import (
     Argument,
@@ -23,19 +23,23 @@ from tilewright.tile.program import (
     Block,
     Buffer,
     CallStatement,
+    Configure,
     Constant,
     Define,
     For,
     If,
     Instruction,
     Integer,
+    OnTile,
     Place,
     Prefetch,
+    Release,
     Statement,
     Store,
     TileProgram,
     Value,
 )
+from tilewright.tile.register_tiles import sums_of
 from tilewright.tile.rounding import Array
 from tilewright.tile.types import Type
 
@@ -137,7 +141,11 @@ class Interpreted:
                 return self._branch(statement)
             case CallStatement():
                 return self._call(statement)
-            case Prefetch():
+            case Configure():
+                return self._configure(statement)
+            case OnTile():
+                return self._on_tile(statement)
+            case Prefetch() | Release():
                 return None
 
     @staticmethod
@@ -215,23 +223,64 @@ class Interpreted:
 
         return elements
 
+    # Register tiles.
+
+    def _configure(self, statement: Configure) -> Step:
+        tiles = [(self._slot(one), one.type, index_function(rows), index_function(lanes)) for one, rows, lanes in statement.tiles]
+
+        def step(frame: _Frame) -> None:
+            for slot, tile, rows, lanes in tiles:
+                extents = rows(frame.integers), lanes(frame.integers)
+                if not (0 <= extents[0] <= tile.rows and 0 <= extents[1] <= tile.lanes):
+                    raise InternalError(f"{self.program.name}: {extents} are no extents of {tile}", dump=printed(self.program))
+                frame.values[slot] = np.zeros(extents, storage(tile.dtype))
+
+        return step
+
+    def _on_tile(self, statement: OnTile) -> Step:
+        operation, slot = statement.operation, self._slot(statement.tile)
+        if statement.place is not None:
+            return self._moved_tile(statement, statement.place)
+        if operation is TileOperation.ZERO:
+            return lambda frame: frame.values.__setitem__(slot, np.zeros_like(frame.values[slot]))
+        left, right = map(self._slot, statement.operands)
+        add = sums_of(operation, statement.tile.type, statement.operands[0].type)
+
+        def step(frame: _Frame) -> None:
+            frame.values[slot] = add(frame.values[left], frame.values[right], frame.values[slot])
+
+        return step
+
+    def _moved_tile(self, statement: OnTile, place: Place) -> Step:
+        slot, start, row = self._slot(statement.tile), index_function(place.index), index_function(place.row)
+        is_stored = statement.operation is TileOperation.STORE
+
+        def step(frame: _Frame) -> None:
+            rows, lanes = frame.values[slot].shape
+            array, first = frame.buffers[place.buffer], start(frame.integers)
+            places = first + np.arange(rows)[:, None] * row(frame.integers) + np.arange(lanes)
+            self._check(statement, array, places)
+            if is_stored:
+                array[places] = frame.values[slot]
+            else:
+                frame.values[slot] = array[places]
+
+        return step
+
     # Memory.
 
     def _places(self, place: Place, value_type: Type, where: Statement) -> Callable[[_Frame], Array]:
         """The numbers of the elements of all lanes, before anything is checked."""
-        start, stride, row = map(index_function, (place.index, place.stride, place.row))
-        lanes, rows = np.arange(value_type.lanes), np.arange(value_type.rows)[:, None]
+        start, stride, lanes = index_function(place.index), index_function(place.stride), np.arange(value_type.lanes)
 
         def places(frame: _Frame) -> Array:
-            integers = frame.integers
-            found = start(integers) + lanes * stride(integers)
-            return found + rows * row(integers) if rows.size > 1 else found
+            return start(frame.integers) + lanes * stride(frame.integers)
 
         return places
 
     def _store(self, store: Store) -> Step:
         name, source = store.place.buffer, self._slot(store.value)
-        if store.mask is None and store.place.stride == 1 and store.value.type.rows == 1:
+        if store.mask is None and store.place.stride == 1:
             return self._store_of_consecutive(store)
         places = self._places(store.place, store.value.type, store)
         mask = None if store.mask is None else self._slot(store.mask)
@@ -290,7 +339,7 @@ class Interpreted:
         place, slot = load.detail, self._slot(load)
         assert isinstance(place, Place)
         elements = self._elements_of_lane(load, place)
-        if not load.operands and place.stride == 1 and load.type.rows == 1:
+        if not load.operands and place.stride == 1:
             kind = storage(load.type.dtype)
             made = (lambda found: found) if elements == 1 else (lambda found: found.view(kind))
             return self._load_of_consecutive(load, place, load.type.lanes * elements, made)

@@ -29,7 +29,7 @@ def storage(dtype: str) -> np.dtype[Any]:
 
 def constant(number: float, value_type: Type) -> Array:
     """A number in every lane: integers wrap."""
-    shape = (value_type.rows, value_type.lanes) if value_type.rows > 1 else (value_type.lanes,)
+    shape = (value_type.lanes,)
     if value_type.dtype == "bfloat16":
         return np.full(shape, to_bfloat16(np.array([number], np.float64))[0])
     if value_type.dtype not in FLOATS and not value_type.is_mask:
@@ -43,8 +43,8 @@ def function_of(operation: Operation, result: Type, operands: tuple[Type, ...], 
     """What computes an operation of values alone, as a function of arrays; see `Operation`."""
     if operation is Operation.CAST or operation is Operation.SATURATE:
         return _conversion(operation, result.dtype, operands[0].dtype)
-    if operation is Operation.DOT or operation is Operation.OUTER:
-        return _dot(operation, result, operands)
+    if operation is Operation.DOT:
+        return _dot(result, operands)
     if operation is Operation.MULTIPLY_ADD:
         operation = Operation.FMA if fuses else operation
     table = FLOAT_FUNCTIONS if result.is_float else MASK_FUNCTIONS if operands[0].is_mask else INTEGER_FUNCTIONS
@@ -210,36 +210,33 @@ def _saturated(x: Array, to: np.dtype[Any]) -> Array:
     return np.where(fits | np.isnan(near), inside, np.where(near > 0, to.type(limits.max), to.type(limits.min)))
 
 
-def _dot(operation: Operation, result: Type, operands: tuple[Type, ...]) -> Callable[..., Array]:
-    """Sums of products of groups of narrower lanes: of equal places, or of every row with every lane."""
+def _dot(result: Type, operands: tuple[Type, ...]) -> Callable[..., Array]:
+    """Sums of products of groups of narrower lanes."""
     group = result.bits // operands[0].bits
-    total = _float_group if operands[0].dtype == "bfloat16" else _whole_group if not result.is_float else _fused_group
-
-    def dot(left: Array, right: Array, total_before: Array) -> Array:
-        rows, lanes = left.reshape(-1, group), right.reshape(-1, group)
-        return total(rows if operation is Operation.DOT else rows[:, None], lanes, total_before)
-
-    return dot
+    total = float_group if operands[0].dtype == "bfloat16" else whole_group
+    return lambda left, right, total_before: total(left.reshape(-1, group), right.reshape(-1, group), total_before)
 
 
-def _whole_group(left: Array, right: Array, total: Array) -> Array:
+def whole_group(left: Array, right: Array, total: Array) -> Array:
+    """Sums of integers plus those of products along the last axis, which wrap."""
     products = left.astype(np.int64) * right.astype(np.int64)
     sums: Array = products.sum(-1) + total
     return sums.astype(total.dtype)
 
 
-def _fused_group(left: Array, right: Array, total: Array) -> Array:
-    """A single product for each lane."""
-    return fma(*np.broadcast_arrays(left[..., 0], right[..., 0], total))
-
-
-def _float_group(left: Array, right: Array, total: Array) -> Array:
+def float_group(left: Array, right: Array, total: Array) -> Array:
     """Pairs of bfloat16 numbers as AVX512_BF16 has them: denormal numbers are zeros, and of each pair the second comes first."""
-    left, right = _flushed(from_bfloat16(left)), _flushed(from_bfloat16(right))
     for place in (1, 0):
-        total = _flushed(fma(*np.broadcast_arrays(left[..., place], right[..., place], _flushed(total))))
+        total = flushed_step(left[..., place], right[..., place], total)
     return total
 
 
-def _flushed(x: Array) -> Array:
+def flushed_step(left: Array, right: Array, total: Array) -> Array:
+    """A product of bfloat16 numbers fused with its addition to float32, where denormal numbers are zeros."""
+    factors = (flushed(from_bfloat16(one)) for one in (left, right))
+    return flushed(fma(*np.broadcast_arrays(*factors, flushed(total))))
+
+
+def flushed(x: Array) -> Array:
+    """Zeros of the same sign for denormal numbers."""
     return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)

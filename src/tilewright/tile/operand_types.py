@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tilewright.tile.index import Index
-from tilewright.tile.operations import COMPARISONS, Operation
-from tilewright.tile.program import Argument, Constant, Instruction, Place, TileProgram
+from tilewright.tile.operations import COMPARISONS, Operation, TileOperation
+from tilewright.tile.program import Argument, Constant, Instruction, OnTile, Place, TileProgram
 from tilewright.tile.types import INDEX, Type, vector
 
 _DOTS = {("int8", "int32"), ("uint8", "int32"), ("int16", "int32"), ("uint16", "int32"), ("bfloat16", "float32")}
@@ -22,8 +22,8 @@ def fault_of(made: Instruction) -> str:
     >>> fault_of(b.apply(Operation.ADD, x, y)), fault_of(b.apply(Operation.ADD, x, x))
     ('operand 1 is float32x8, not float32x4', '')
     """
-    if made.type.rows > 1 and made.operation not in (Operation.LOAD, Operation.OUTER):
-        return f"{made.operation} gives no register tile"
+    if any(one.type.rows > 1 for one in (made, *made.operands)):
+        return f"{made.operation} is of no register tile"
     return _RULES[made.operation](made)
 
 
@@ -141,17 +141,32 @@ def _pairs(made: Instruction) -> str:
     return _expected(made, vector("uint8", 2 * lanes), vector("int8", 2 * lanes)) or _result(made, vector("int16", lanes))
 
 
-def _outer(made: Instruction) -> str:
-    if len(made.operands) != 3:
-        return f"it has {len(made.operands)} operands, not 3"
-    left, right, _ = (one.type for one in made.operands)
-    known = {(left.dtype, made.type.dtype), (right.dtype, made.type.dtype)}
-    if not known <= _DOTS and not (left.dtype == right.dtype == made.type.dtype and is_number(made.type)):
-        return f"{left} and {right} are not multiplied into {made.type}"
-    group = made.type.bits // left.bits
-    return _expected(
-        made, vector(left.dtype, made.type.rows * group), vector(right.dtype, made.type.lanes * group), made.type
-    ) or _equal_bits(left, right)
+def tile_fault_of(statement: OnTile) -> str:
+    """Why a statement of a register tile means nothing, empty if it does."""
+    tile, operation, given = statement.tile.type, statement.operation, tuple(one.type for one in statement.operands)
+    if tile.rows == 1:
+        return f"{tile} is no register tile"
+    if (operation in (TileOperation.LOAD, TileOperation.STORE)) is not (statement.place is not None):
+        return f"{operation} is of a place, or of none"
+    if operation not in (TileOperation.OUTER, TileOperation.PRODUCT):
+        return "" if not given else f"{operation} has no operands"
+    if len(given) != 2:
+        return f"it has {len(given)} operands, not 2"
+    wanted = _factors(tile, *given) if operation is TileOperation.PRODUCT else _sides(tile)
+    return "" if given == wanted else f"{given[0]} and {given[1]} are not multiplied into {tile}"
+
+
+def _sides(tile: Type) -> tuple[Type, ...]:
+    return (vector(tile.dtype, tile.rows), vector(tile.dtype, tile.lanes)) if tile.is_float else ()
+
+
+def _factors(tile: Type, left: Type, right: Type) -> tuple[Type, ...]:
+    """Register tiles whose product a tile of sums may have added: of the element types of two, which have the same number of
+    groups."""
+    if not {(left.dtype, tile.dtype), (right.dtype, tile.dtype)} <= _DOTS or left.bits != right.bits:
+        return ()
+    group = tile.bits // left.bits
+    return Type(left.dtype, right.rows * group, tile.rows), Type(right.dtype, tile.lanes * group, right.rows)
 
 
 def _splat(made: Instruction) -> str:
@@ -202,8 +217,6 @@ def _any(made: Instruction) -> str:
 def _load(made: Instruction) -> str:
     if made.type.is_mask:
         return "masks are in no memory"
-    if made.type.rows > 1:
-        return _expected(made)
     return _expected(made, *(made.type.mask,) * bool(made.operands))
 
 
@@ -293,7 +306,6 @@ _RULES: Mapping[Operation, Callable[[Instruction], str]] = {
     Operation.BITCAST: _bitcast,
     Operation.DOT: _dot,
     Operation.PAIRS: _pairs,
-    Operation.OUTER: _outer,
     Operation.SPLAT: _splat,
     Operation.IOTA: _iota,
     Operation.PREFIX: _prefix,

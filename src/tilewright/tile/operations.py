@@ -43,8 +43,7 @@ class Operation(StrEnum):
     `DOT`: sum (operand 2) of 32-bit lanes plus the products of those narrower lanes of operands 0 and 1 that lie in each: 8
     or 16 bits, of any signs. Of a pair of bfloat16 lanes the second product is added first; each is fused with its
     addition, and denormal numbers are zeros of the same sign before and behind it, as AVX512_BF16 has it. `PAIRS`:
-    neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating. `OUTER`: a register tile plus
-    the outer product of operands 0 (its rows) and 1 (its lanes), of groups of narrower lanes as `DOT`.
+    neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating.
 
     `SPLAT`: a scalar in all lanes. `IOTA`: 0, 1, 2, ... `PREFIX`: a mask of the first `detail` (an index) lanes, of none
     where it is negative, of all where it is larger. `INDEX`: an index as an int64 scalar. `SHUFFLE`: lanes of the operands
@@ -102,7 +101,6 @@ class Operation(StrEnum):
     BITCAST = "bitcast"
     DOT = "dot"
     PAIRS = "pairs"
-    OUTER = "outer"
     SPLAT = "splat"
     IOTA = "iota"
     PREFIX = "prefix"
@@ -129,6 +127,24 @@ COMPARISONS = frozenset(
 )
 READS = frozenset((Operation.LOAD, Operation.BROADCAST, Operation.GATHER))
 """Operations that read a buffer."""
+
+
+class TileOperation(StrEnum):
+    """What changes a register tile as a whole, or stores it; a tile has the rows and lanes that it was configured for.
+
+    `ZERO`: all lanes become 0. `LOAD`: row r from `place.row * r` behind a place. `STORE`: the same into memory. `OUTER`: plus
+    the outer product of two vectors, each product fused with its addition. `PRODUCT`: plus the matrix product of two other tiles,
+    of bytes or of bfloat16: a row of the first holds groups of steps, as many as 32 bits hold, row g of the second the g-th group
+    of every lane of the sum. Sums of integers wrap. Of bfloat16 even and odd steps are summed apart, from zero, each product
+    fused with its addition; then both sums are added up, and that is added to the tile. Denormal numbers are zeros of the same
+    sign before and behind all this, as AMX has it.
+    """
+
+    ZERO = "zero"
+    LOAD = "load"
+    STORE = "store"
+    OUTER = "outer"
+    PRODUCT = "product"
 
 
 NEAR, NORMAL = 1, 2

@@ -10,15 +10,18 @@ from tilewright.tile.program import (
     Assign,
     Block,
     CallStatement,
+    Configure,
     Constant,
     Define,
     For,
     If,
     Instruction,
     Integer,
+    OnTile,
     Parameter,
     Place,
     Prefetch,
+    Release,
     Statement,
     Store,
     TileProgram,
@@ -71,6 +74,13 @@ def _statement(statement: Statement) -> Iterator[str]:
             yield f"{statement.name} = {statement.operation} {', '.join(map(_operand, statement.operands))}"
         case CallStatement():
             yield f"call {statement.symbol}({', '.join(map(_operand, statement.arguments))})"
+        case Configure(tiles=tiles):
+            yield f"tiles {', '.join(f'{_value(one)}: {one.type} of {rows} by {lanes}' for one, rows, lanes in tiles)}"
+        case OnTile():
+            place = [_place(statement.place)] if statement.place is not None else []
+            yield f"{statement.operation} {', '.join([_value(statement.tile), *place, *map(_value, statement.operands)])}"
+        case Release():
+            yield "release"
         case For():
             yield f"for {statement.name} from {statement.start} to {statement.stop} by {statement.step}"
             yield from (f"  {line}" for line in _lines(statement.body))

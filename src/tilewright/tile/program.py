@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from tilewright.records import record
 from tilewright.tile.index import IndexLike
-from tilewright.tile.operations import IntegerOperation, Operation
+from tilewright.tile.operations import IntegerOperation, Operation, TileOperation
 from tilewright.tile.types import Type
 
 
@@ -246,7 +246,36 @@ class CallStatement:
         self.symbol, self.arguments = symbol, arguments
 
 
-Statement: TypeAlias = Instruction | Define | Assign | Store | Prefetch | Integer | If | For | CallStatement
+class Configure:
+    """Register tiles begin, as zeros: variables, each with so many rows and lanes, at most those of its type.
+
+    What has no rows or no lanes is not used.
+    """
+
+    __slots__ = ("tiles",)
+
+    def __init__(self, tiles: tuple[tuple[Variable, IndexLike, IndexLike], ...]) -> None:
+        self.tiles = tiles
+
+
+class OnTile:
+    """A register tile changes, or is stored. Of `OUTER` operands are vectors, of `PRODUCT` other tiles."""
+
+    __slots__ = ("operands", "operation", "place", "tile")
+
+    def __init__(self, operation: TileOperation, tile: Variable, operands: tuple[Value, ...], place: Place | None) -> None:
+        self.operation, self.tile, self.operands, self.place = operation, tile, operands, place
+
+
+class Release:
+    """Register tiles end."""
+
+    __slots__ = ()
+
+
+Statement: TypeAlias = (
+    Instruction | Define | Assign | Store | Prefetch | Integer | If | For | CallStatement | Configure | OnTile | Release
+)
 Block: TypeAlias = list[Statement]
 Parameter: TypeAlias = Buffer | str | Argument
 """A buffer, an integer by its name, or a scalar."""
@@ -292,6 +321,8 @@ def operands(statement: Statement) -> Iterator[Value]:
             yield statement.value
         case Store():
             yield from (one for one in (statement.value, statement.mask) if one is not None)
+        case OnTile():
+            yield from (statement.tile, *statement.operands)
         case Integer():
             yield from (one for one in statement.operands if isinstance(one, Value))
         case CallStatement():

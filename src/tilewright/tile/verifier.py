@@ -10,8 +10,8 @@ from math import inf, isfinite
 
 from tilewright.errors import InternalError
 from tilewright.tile.index import Index, IndexLike, substituted, terms_of
-from tilewright.tile.operand_types import fault_of, is_integer
-from tilewright.tile.operations import IntegerOperation, Operation
+from tilewright.tile.operand_types import fault_of, is_integer, tile_fault_of
+from tilewright.tile.operations import IntegerOperation, Operation, TileOperation
 from tilewright.tile.printer import printed, printed_statement
 from tilewright.tile.program import (
     Argument,
@@ -19,14 +19,17 @@ from tilewright.tile.program import (
     Block,
     Buffer,
     CallStatement,
+    Configure,
     Constant,
     Define,
     For,
     If,
     Instruction,
     Integer,
+    OnTile,
     Place,
     Prefetch,
+    Release,
     Statement,
     Store,
     TileProgram,
@@ -74,6 +77,8 @@ class _Verifier:
         self.buffers = program.buffers()
         self.values: set[int] = set()
         self.variables: set[int] = set()
+        self.tiles: set[int] = set()
+        """Those of the variables that are register tiles."""
         self.ranges: dict[str, tuple[int, int] | None] = {}
         """Of integers that are defined: the first and the last, where both are known."""
         self.conditions = 0
@@ -133,11 +138,13 @@ class _Verifier:
                 self._instruction(statement)
             case Define(variable=variable, value=value):
                 self._value(value)
+                _need(variable.type.rows == 1, "register tiles are configured")
                 _need(variable.type == value.type, f"the variable is {variable.type}, the value {value.type}")
                 _need(id(variable) not in self.variables, "the variable is defined already")
                 self.variables.add(id(variable))
             case Assign(variable=variable, value=value):
                 self._values((variable, value))
+                _need(variable.type.rows == 1, "register tiles are not assigned")
                 _need(variable.type == value.type, f"the variable is {variable.type}, the value {value.type}")
             case Store():
                 self._store(statement)
@@ -156,6 +163,33 @@ class _Verifier:
                 self._loop(statement)
             case CallStatement(arguments=arguments):
                 self._arguments(arguments)
+            case Configure():
+                self._configure(statement)
+            case OnTile():
+                self._on_tile(statement)
+            case Release():
+                self.variables -= self.tiles
+
+    def _configure(self, statement: Configure) -> None:
+        for tile, rows, lanes in statement.tiles:
+            _need(tile.type.rows > 1 and not tile.type.is_mask, f"{tile.type} is no register tile")
+            _need(id(tile) not in self.variables, f"s{tile.number} is defined already")
+            for extent, most in ((rows, tile.type.rows), (lanes, tile.type.lanes)):
+                self._index(extent)
+                _need(not isinstance(extent, int) or 0 <= extent <= most, f"{tile.type} has no {extent} rows or lanes")
+            self.tiles.add(id(tile))
+        self.variables |= {id(tile) for tile, _, _ in statement.tiles}
+
+    def _on_tile(self, statement: OnTile) -> None:
+        self._values((statement.tile, *statement.operands))
+        if fault := tile_fault_of(statement):
+            raise _Refused(fault)
+        if statement.place is not None:
+            buffer, place = self._buffer(statement.place), statement.place
+            self._place(place)
+            _need(place.stride == 1, "lanes of a row lie side by side")
+            _need(buffer.dtype == statement.tile.type.dtype, f"{buffer.name} is of {buffer.dtype}")
+            _need(buffer.is_written or statement.operation is TileOperation.LOAD, f"{buffer.name} is not written")
 
     def _loop(self, loop: For) -> None:
         self._index(loop.start)
@@ -252,7 +286,7 @@ class _Verifier:
         wide = made.type.bits // BITS[buffer.dtype]
         if made.operation is Operation.LOAD and wide > 1:
             _need(not made.type.is_float, f"{buffer.name} is of {buffer.dtype}")
-            _need(place.stride == 1 and made.type.rows == 1, "lanes of several elements lie side by side")
+            _need(place.stride == 1, "lanes of several elements lie side by side")
             of_elements = Type(buffer.dtype, made.type.lanes * wide)
             if not made.operands:
                 self._bounds(place, buffer, of_elements)
@@ -273,9 +307,9 @@ class _Verifier:
         buffer, stored = self._buffer(store.place), store.value.type
         self._place(store.place)
         _need(buffer.is_written, f"{buffer.name} is not written")
+        _need(stored.rows == 1, "a register tile is stored as a whole")
         _need(buffer.dtype == stored.dtype, f"{stored} into {buffer.name} of {buffer.dtype}")
         _need(store.mask is None or store.mask.type == stored.mask, f"the mask is not {stored.mask}")
-        _need(store.mask is None or stored.rows == 1, "a register tile is stored as a whole")
         _need(stored.lanes == 1 or store.place.stride != 0, "all lanes go to one place")
         if store.mask is None:
             self._bounds(store.place, buffer, stored)
@@ -284,7 +318,7 @@ class _Verifier:
         """Where all integers are known, in what runs for certain: every lane lies inside of its buffer."""
         if buffer.elements is None or self.conditions:
             return
-        last = place.index + (of.lanes - 1) * place.stride + (of.rows - 1) * place.row
+        last = place.index + (of.lanes - 1) * place.stride
         lowest = min(self._least(end) for end in (place.index, last))
         room = min(self._least(buffer.elements - end - 1) for end in (place.index, last))
         _need(lowest >= 0, f"it reaches element {lowest} of {buffer.name}")

@@ -30,7 +30,8 @@ class Entry:
 Key: TypeAlias = tuple[str, ...]
 """An operation and the element type of its operands; casts and products of narrower lanes name all types, the result last. Memory
 has `load`, `store`, `masked load`, `masked store`, `streamed store`, `broadcast` and `gather` (index type, element type). `pair
-sums`, of int16, are products of neighbouring lanes added up in int32: `DOT` where that is no instruction."""
+sums`, of int16, are products of neighbouring lanes added up in int32: `DOT` where that is no instruction. Of register tiles keys
+begin with `tile`: `tile configure`, `tile release`, and those of `TileOperation`."""
 
 
 @record
@@ -46,6 +47,7 @@ class Dialect:
     registers: int
     """Vector registers that every machine with these features has."""
     has_mask_registers: bool = False
+    register_tiles: int = 0
     fuses: bool = True
     """Whether `MULTIPLY_ADD` rounds once."""
     table: Mapping[Key, Entry] = field(default_factory=dict, compare=False)

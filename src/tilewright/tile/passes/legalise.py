@@ -22,6 +22,7 @@ from tilewright.tile.program import (
     Block,
     Buffer,
     CallStatement,
+    Configure,
     Constant,
     Define,
     Detail,
@@ -29,8 +30,10 @@ from tilewright.tile.program import (
     If,
     Instruction,
     Integer,
+    OnTile,
     Place,
     Prefetch,
+    Release,
     Statement,
     Store,
     TileProgram,
@@ -226,6 +229,15 @@ class Copier:
                 b.integer_statement(statement.name, statement.operation, operands_left)
             case CallStatement():
                 b.call(statement.symbol, *(self.operand(one) for one in statement.arguments))
+            case Configure(tiles=tiles):
+                made = b.tiles(*((tile.type, rows, lanes) for tile, rows, lanes in tiles))
+                self.values |= {id(tile): one for (tile, _, _), one in zip(tiles, made, strict=True)}
+            case OnTile():
+                tile = value(statement.tile)
+                assert isinstance(tile, Variable)
+                b.on_tile(statement.operation, tile, tuple(map(value, statement.operands)), statement.place)
+            case Release():
+                b.release()
             case If():
                 with b.when(statement.condition):
                     self.block(statement.body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 
-from tilewright.render.c.tiles import instructions, memory
+from tilewright.render.c.tiles import instructions, memory, register_tiles
 from tilewright.render.c.tiles.names import Names, pointer_type
 from tilewright.render.c.tiles.vocabulary import (
     SCALARS,
@@ -20,13 +20,16 @@ from tilewright.tile.program import (
     Block,
     Buffer,
     CallStatement,
+    Configure,
     Define,
     For,
     If,
     Instruction,
     Integer,
+    OnTile,
     Place,
     Prefetch,
+    Release,
     Statement,
     Store,
     TileProgram,
@@ -81,6 +84,12 @@ class Body(Names):
                 yield from self._defined_integer(statement)
             case CallStatement():
                 yield self._call(statement)
+            case Configure():
+                yield from register_tiles.configure(self, statement)
+            case OnTile():
+                yield from register_tiles.change(self, statement)
+            case Release():
+                yield from register_tiles.release(self)
             case If():
                 yield f"if ({self.index(statement.condition)}) {{"
                 yield from (f"  {line}" for line in self.block(statement.body))

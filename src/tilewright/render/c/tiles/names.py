@@ -27,6 +27,8 @@ class Names(ABC):
         self._constants: dict[tuple[str, Type], str] = {}
         self.users = users(program)
         self._pointers: set[str] = set()
+        self.tiles: dict[int, int] = {}
+        """The numbers of register tiles, by identity, where they are registers by number."""
         self._given = frozenset(one for one in program.parameters if isinstance(one, str))
 
     # Names.
