@@ -133,10 +133,13 @@ def _padded(builder: Builder, suffix: str, columns: int) -> Tensor:
     return builder.record(pad, x, ((1, 0), (2, 3)), 0.5, kind="pad")
 
 
-def _turned(dtype: str, rows: int) -> Adding:
+def _turned(dtype: str, rows: int, added: str, function: str = "negative") -> Adding:
+    """A matrix whose columns become rows, beside another of the type that both are added in."""
+
     def add(builder: Builder, suffix: str, columns: int) -> Tensor:
-        x, y = builder.input(f"x{suffix}", (columns, rows), dtype), builder.input(f"y{suffix}", (rows, columns), "float32")
-        return builder.map("add", builder.transpose(builder.cast(x, "float32"), (1, 0)), y)
+        x, y = builder.input(f"x{suffix}", (columns, rows), dtype), builder.input(f"y{suffix}", (rows, columns), added)
+        turned = builder.transpose(x if dtype == added else builder.cast(x, added), (1, 0))
+        return builder.map(function, builder.map("subtract", turned, y))
 
     return add
 
@@ -157,7 +160,14 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
     "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
     "packed sums": ("", (_packed(1, 4), _packed(7, 8))),
-    "transposed maps": ("", (_turned("float32", 9), _turned("uint8", 16), _turned("int32", 37))),
+    "transposed maps": (
+        "",
+        (
+            *(_turned(dtype, 9, "float32") for dtype in ("float32", "uint8", "bfloat16", "int32")),
+            *(_turned(dtype, 37, dtype) for dtype in ("float64", "int8", "int16", "int64", "float16")),
+            _turned("float32", 37, "float32", "exp"),
+        ),
+    ),
     "elementwise maps": (
         "",
         (

@@ -91,7 +91,31 @@ class Builder:
 
     def table(self, name: str, dtype: str, values: Sequence[float]) -> Buffer:
         """Constants in memory; equal names must have equal values."""
-        return self._tables.setdefault(name, Buffer(name, dtype, False, tuple(values), len(values)))
+        return self.bring(Buffer(name, dtype, False, tuple(values), len(values)))
+
+    def scratch(self, name: str, dtype: str, elements: int) -> Buffer:
+        """Memory of the program's own, from a whole cache line on.
+
+        >>> import numpy as np
+        >>> from tilewright.tile.interpreter import interpret
+        >>> from tilewright.tile.types import vector
+        >>> b, t = Builder(), vector("int32", 2)
+        >>> x, memory = b.buffer("x", "int32", is_written=True), b.scratch("kept", "int32", 4)
+        >>> for i in (0, 2):
+        ...     b.store(memory, i, b.load(x, i, t))
+        >>> with b.loop("i", 0, 2) as i:
+        ...     b.store(x, i * 2, b.load(memory, i, t, stride=2))
+        >>> interpret(b.program("turned"), array := np.arange(4, dtype=np.int32))
+        >>> array.tolist()
+        [0, 2, 1, 3]
+        """
+        return self.bring(Buffer(name, dtype, True, None, elements))
+
+    def bring(self, own: Buffer) -> Buffer:
+        """A table, or scratch memory."""
+        if own.is_written:
+            self._versions[own.name] = 0
+        return self._tables.setdefault(own.name, own)
 
     def element_bits(self, name: str) -> int:
         """Of the elements of a buffer or a table."""

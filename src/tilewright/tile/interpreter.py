@@ -85,7 +85,7 @@ class Interpreted:
         self.program, self._fuses, self._functions = program, fuses, functions or {}
         self._first: list[Array] = []
         self._slots: dict[int, int] = {}
-        self._tables = {table.name: np.array(table.values, storage(table.dtype)) for table in program.tables}
+        self._tables = {one.name: _own(one) for one in program.tables}
         self._arguments = {one.name: self._slot(one) for one in program.parameters if isinstance(one, Argument)}
         self._body = self._block(program.body)
         self._result = None if program.result is None else self._slot(program.result)
@@ -520,6 +520,15 @@ def _reduction(function: Callable[..., Array]) -> Callable[[Array], Array]:
         return x
 
     return reduce
+
+
+def _own(memory: Buffer) -> Array:
+    """A table, or scratch memory with what nobody should read."""
+    kind = storage(memory.dtype)
+    if memory.values is not None:
+        return np.array(memory.values, kind)
+    assert isinstance(memory.elements, int)
+    return np.full(memory.elements * kind.itemsize, 0xA5, np.uint8).view(kind)
 
 
 def _elements(given: Given, buffer: Buffer) -> Array:

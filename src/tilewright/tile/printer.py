@@ -9,6 +9,7 @@ from tilewright.tile.program import (
     Argument,
     Assign,
     Block,
+    Buffer,
     CallStatement,
     Configure,
     Constant,
@@ -33,9 +34,14 @@ from tilewright.tile.program import (
 def printed(program: TileProgram) -> str:
     """A line a statement; see `Builder`."""
     head = f"{program.name}({', '.join(map(_parameter, program.parameters))})"
-    tables = (f"  table {table.name}: {table.dtype} = {', '.join(map(repr, table.values or ()))}" for table in program.tables)
     result = [] if program.result is None else [f"  result {_value(program.result)}"]
-    return "\n".join([head, *tables, *(f"  {line}" for line in _lines(program.body)), *result])
+    return "\n".join([head, *map(_own, program.tables), *(f"  {line}" for line in _lines(program.body)), *result])
+
+
+def _own(memory: Buffer) -> str:
+    if memory.values is None:
+        return f"  scratch {_parameter(memory)}"
+    return f"  table {memory.name}: {memory.dtype} = {', '.join(map(repr, memory.values))}"
 
 
 def printed_statement(statement: Statement) -> str:

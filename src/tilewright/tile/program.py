@@ -28,7 +28,10 @@ class Maker(Protocol):
 
 @record
 class Buffer:
-    """Elements that a program reads or writes, from a pointer on; `values` are those of a table that the program brings."""
+    """Elements that a program reads or writes, from a pointer on; `values` are those of a table that the program brings.
+
+    What it brings without values is scratch memory, whose elements are anything at first.
+    """
 
     name: str
     dtype: str

@@ -155,7 +155,7 @@ class Copier:
                 case Argument():
                     self.values[id(parameter)] = self.builder.argument(parameter.name, parameter.type)
         for table in program.tables:
-            self.builder.table(table.name, table.dtype, table.values or ())
+            self.builder.bring(table)
         self.block(program.body)
         result = None if program.result is None else self.value(program.result)
         return self.builder.program(program.name, result)
@@ -203,7 +203,7 @@ class Copier:
         inner = Copier(self.builder, given)
         inner.buffers = program.buffers()
         for table in program.tables:
-            self.builder.table(table.name, table.dtype, table.values or ())
+            self.builder.bring(table)
         inner.block(program.body)
         assert program.result is not None
         return inner.value(program.result)

@@ -36,6 +36,7 @@ from tilewright.tile.program import (
     Value,
 )
 
+LINE_BYTES = 64
 INTEGER_TEXTS = {
     IntegerOperation.MINIMUM: "{0} < {1} ? {0} : {1}",
     IntegerOperation.MAXIMUM: "{0} > {1} ? {0} : {1}",
@@ -57,7 +58,11 @@ class Body(Names):
     def lines(self) -> list[str]:
         """All statements, constants first."""
         lines = list(self.block(self.program.body))
-        return [*self.definitions, *lines]
+        own = [self._scratch(one) for one in self.program.tables if one.values is None]
+        return [*own, *self.definitions, *lines]
+
+    def _scratch(self, memory: Buffer) -> str:
+        return f"{SCALARS[memory.dtype]} {self.prefix}{memory.name}[{memory.elements}] __attribute__((aligned({LINE_BYTES})));"
 
     # Statements.
 
@@ -179,7 +184,7 @@ def function_text(program: TileProgram, vocabulary: Vocabulary, name: str, quali
 
 def define_tables(program: TileProgram, vocabulary: Vocabulary, prefix: str) -> None:
     """Constants in memory, under names that begin with a prefix."""
-    for table in program.tables:
+    for table in (one for one in program.tables if one.values is not None):
         values = ", ".join(literal(number, table.dtype) for number in table.values or ())
         name = prefix + table.name
         vocabulary.define(name, f"static const {SCALARS[table.dtype]} {name}[] = {{{values}}};")
