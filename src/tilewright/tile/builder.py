@@ -222,7 +222,9 @@ class Builder:
 
     def shuffle(self, values: Sequence[Value], lanes: Sequence[int]) -> Value:
         """Lanes of one or two values behind each other, by number; -1 is a zero."""
-        value_type = Type(values[0].type.dtype, len(lanes))
+        value_type, first = Type(values[0].type.dtype, len(lanes)), values[0]
+        if isinstance(first, Constant) and first.number == 0 and all(one is first for one in values):
+            return self.constant(0, value_type)
         return self.instruction(Operation.SHUFFLE, value_type, tuple(values), tuple(lanes))
 
     def reduce(self, operation: Operation, value: Value) -> Value:

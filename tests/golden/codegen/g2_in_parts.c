@@ -402,66 +402,102 @@ static void rows_1907d196(const float *const tensor_0, const float *const tensor
   }
 }
 
-static void map_b96743bc(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4, const long stride_0) {
-  for (long in_d1_start = 0; in_d1_start < 8; in_d1_start += TW_LANES) {
-    const long in_d1_stop = tw_min(in_d1_start + TW_LANES, 8);
-    {
-      long in_d2 = 0;
-      for (; in_d2 + TW_LANES <= 4; in_d2 += TW_LANES) {
-        tw_vec tile_0[TW_LANES];
-        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * stride_0, stride_0, in_d1_stop - in_d1_start, TW_LANES);
-        long in_d1 = in_d1_start;
-        for (; in_d1 + TW_ROWS <= in_d1_stop; in_d1 += TW_ROWS) {
-          tw_vec load_0[TW_ROWS];
-          TW_EACH_ROW(load_0[way] = tile_0[in_d1 + way - in_d1_start];)
-          tw_vec load_2[TW_ROWS];
-          TW_EACH_ROW(load_2[way] = tw_splat(tw_read(tensor_2 + in_d1 + way));)
-          tw_vec load_3[TW_ROWS];
-          TW_EACH_ROW(load_3[way] = tw_splat(tw_read(tensor_3 + in_d1 + way));)
-          tw_vec result_part_0[TW_ROWS];
-          TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
-          tw_exp_rows(result_part_0);
-          tw_vec result[TW_ROWS];
-          TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
-          TW_EACH_ROW(tw_store(tensor_4 + (in_d1 + way) * 4 + in_d2, result[way]);)
-        }
-        for (; in_d1 < in_d1_stop; in_d1++) {
-          const tw_vec load_0 = tile_0[in_d1 - in_d1_start];
-          const tw_vec load_2 = tw_splat(tw_read(tensor_2 + in_d1));
-          const tw_vec load_3 = tw_splat(tw_read(tensor_3 + in_d1));
-          const tw_vec result_part_0 = tw_exp((load_0 - load_2));
-          const tw_vec result = (result_part_0 / load_3);
-          tw_store(tensor_4 + in_d1 * 4 + in_d2, result);
-        }
-      }
-      if (in_d2 < 4) {
-        const long lanes = 4 - in_d2;
-        tw_vec tile_0[TW_LANES];
-        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * stride_0, stride_0, in_d1_stop - in_d1_start, lanes);
-        long in_d1 = in_d1_start;
-        for (; in_d1 + TW_ROWS <= in_d1_stop; in_d1 += TW_ROWS) {
-          tw_vec load_0[TW_ROWS];
-          TW_EACH_ROW(load_0[way] = tile_0[in_d1 + way - in_d1_start];)
-          tw_vec load_2[TW_ROWS];
-          TW_EACH_ROW(load_2[way] = tw_splat(tw_read(tensor_2 + in_d1 + way));)
-          tw_vec load_3[TW_ROWS];
-          TW_EACH_ROW(load_3[way] = tw_splat(tw_read(tensor_3 + in_d1 + way));)
-          tw_vec result_part_0[TW_ROWS];
-          TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
-          tw_exp_rows(result_part_0);
-          tw_vec result[TW_ROWS];
-          TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
-          TW_EACH_ROW(tw_store_part(tensor_4 + (in_d1 + way) * 4 + in_d2, result[way], lanes);)
-        }
-        for (; in_d1 < in_d1_stop; in_d1++) {
-          const tw_vec load_0 = tile_0[in_d1 - in_d1_start];
-          const tw_vec load_2 = tw_splat(tw_read(tensor_2 + in_d1));
-          const tw_vec load_3 = tw_splat(tw_read(tensor_3 + in_d1));
-          const tw_vec result_part_0 = tw_exp((load_0 - load_2));
-          const tw_vec result = (result_part_0 / load_3);
-          tw_store_part(tensor_4 + in_d1 * 4 + in_d2, result, lanes);
-        }
-      }
+static void map_e6692f9c(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4, const long stride_0) {
+  {
+    const float *tw_p0 = tensor_0;
+    const long tw_n0 = stride_0;
+    const float *tw_p1 = tensor_2;
+    const float *tw_p2 = tensor_3;
+    float *tw_p3 = tensor_4;
+    float tw_tile0[256] __attribute__((aligned(64)));
+    const float32x16 tw_c0 = in_16_lanes(0x0p0f);
+    const float32x16 tw_c1 = in_16_lanes((-0x1.ap6f));
+    const float32x16 tw_c2 = in_16_lanes(0x1.64p6f);
+    const float32x16 tw_c3 = in_16_lanes(0x1.715476p0f);
+    const float32x16 tw_c4 = in_16_lanes(0x1.8p23f);
+    const float32x16 tw_c5 = in_16_lanes((-0x1.62e4p-1f));
+    const float32x16 tw_c6 = in_16_lanes((-0x1.7f7d1cp-20f));
+    const float32x16 tw_c7 = in_16_lanes(0x1.0edad8p-7f);
+    const float32x16 tw_c8 = in_16_lanes(0x1.57425ap-5f);
+    const float32x16 tw_c9 = in_16_lanes(0x1.555d0ap-3f);
+    const float32x16 tw_c10 = in_16_lanes(0x1.fffdacp-2f);
+    const float32x16 tw_c11 = in_16_lanes(0x1.ffffeep-1f);
+    const float32x16 tw_c12 = in_16_lanes(0x1p0f);
+    const unsigned short tw_v0 = (unsigned short)0xff;
+    float32x16 tw_v1;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0)), "Yk"(tw_v0));
+    float32x16 tw_v2;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v2) : "m"(*(const float32x16_u *)(tw_p0 + tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v3;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v3) : "m"(*(const float32x16_u *)(tw_p0 + 2 * tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v4;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v4) : "m"(*(const float32x16_u *)(tw_p0 + 3 * tw_n0)), "Yk"(tw_v0));
+    const float32x16 tw_v5 = __builtin_shufflevector(tw_v1, tw_v3, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    const float32x16 tw_v6 = __builtin_shufflevector(tw_v1, tw_v3, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    const float32x16 tw_v7 = __builtin_shufflevector(tw_v2, tw_v4, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    const float32x16 tw_v8 = __builtin_shufflevector(tw_v2, tw_v4, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    const float32x16 tw_v9 = __builtin_shufflevector(tw_v5, tw_v7, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    const float32x16 tw_v10 = __builtin_shufflevector(tw_v5, tw_v7, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    const float32x16 tw_v11 = __builtin_shufflevector(tw_v6, tw_v8, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    const float32x16 tw_v12 = __builtin_shufflevector(tw_v6, tw_v8, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    const float32x16 tw_v13 = __builtin_shufflevector(tw_v9, tw_c0, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    const float32x16 tw_v14 = __builtin_shufflevector(tw_v13, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v15 = __builtin_shufflevector(tw_v13, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v16 = __builtin_shufflevector(tw_v9, tw_c0, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const float32x16 tw_v17 = __builtin_shufflevector(tw_v16, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v18 = __builtin_shufflevector(tw_v16, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v19 = __builtin_shufflevector(tw_v10, tw_c0, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    const float32x16 tw_v20 = __builtin_shufflevector(tw_v19, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v21 = __builtin_shufflevector(tw_v19, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v22 = __builtin_shufflevector(tw_v10, tw_c0, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const float32x16 tw_v23 = __builtin_shufflevector(tw_v22, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v24 = __builtin_shufflevector(tw_v22, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v25 = __builtin_shufflevector(tw_v11, tw_c0, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    const float32x16 tw_v26 = __builtin_shufflevector(tw_v25, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v27 = __builtin_shufflevector(tw_v25, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v28 = __builtin_shufflevector(tw_v11, tw_c0, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const float32x16 tw_v29 = __builtin_shufflevector(tw_v28, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v30 = __builtin_shufflevector(tw_v28, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v31 = __builtin_shufflevector(tw_v12, tw_c0, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    const float32x16 tw_v32 = __builtin_shufflevector(tw_v31, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v33 = __builtin_shufflevector(tw_v31, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    const float32x16 tw_v34 = __builtin_shufflevector(tw_v12, tw_c0, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    const float32x16 tw_v35 = __builtin_shufflevector(tw_v34, tw_c0, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+    const float32x16 tw_v36 = __builtin_shufflevector(tw_v34, tw_c0, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    *(float32x16_u *)(tw_tile0) = tw_v14;
+    *(float32x16_u *)(tw_tile0 + 16) = tw_v20;
+    *(float32x16_u *)(tw_tile0 + 32) = tw_v26;
+    *(float32x16_u *)(tw_tile0 + 48) = tw_v32;
+    *(float32x16_u *)(tw_tile0 + 64) = tw_v15;
+    *(float32x16_u *)(tw_tile0 + 80) = tw_v21;
+    *(float32x16_u *)(tw_tile0 + 96) = tw_v27;
+    *(float32x16_u *)(tw_tile0 + 112) = tw_v33;
+    for (long tw_row = 0; tw_row < 8; tw_row++) {
+      const float32x16 tw_v37 = *(const float32x16_u *)(tw_tile0 + 16 * tw_row);
+      const float tw_v38_x = tw_p1[tw_row];
+      const float32x16 tw_v38 = (float32x16)in_16_lanes(tw_v38_x);
+      const float32x16 tw_v39 = tw_v37 - tw_v38;
+      float32x16 tw_v40;
+      __asm__("vmaxps %2, %1, %0" : "=v"(tw_v40) : "v"(tw_c1), "v"(tw_v39));
+      float32x16 tw_v41;
+      __asm__("vminps %2, %1, %0" : "=v"(tw_v41) : "v"(tw_c2), "v"(tw_v40));
+      const float32x16 tw_v42 = fma_float32x16(tw_v41, tw_c3, tw_c4);
+      const float32x16 tw_v43 = tw_v42 - tw_c4;
+      const int32x16 tw_v44 = (int32x16)tw_v42;
+      const float32x16 tw_v45 = fma_float32x16(tw_v43, tw_c5, tw_v41);
+      const float32x16 tw_v46 = fma_float32x16(tw_v43, tw_c6, tw_v45);
+      const float32x16 tw_v47 = fma_float32x16(tw_c7, tw_v46, tw_c8);
+      const float32x16 tw_v48 = fma_float32x16(tw_v47, tw_v46, tw_c9);
+      const float32x16 tw_v49 = fma_float32x16(tw_v48, tw_v46, tw_c10);
+      const float32x16 tw_v50 = fma_float32x16(tw_v49, tw_v46, tw_c11);
+      const float32x16 tw_v51 = fma_float32x16(tw_v50, tw_v46, tw_c12);
+      float32x16 tw_v52;
+      __asm__("vscalefps %2, %1, %0" : "=v"(tw_v52) : "v"(tw_v51), "v"(tw_v43));
+      const float tw_v53_x = tw_p2[tw_row];
+      const float32x16 tw_v53 = (float32x16)in_16_lanes(tw_v53_x);
+      const float32x16 tw_v54 = tw_v52 / tw_v53;
+      const unsigned short tw_v55 = (unsigned short)0xf;
+      __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p3 + 4 * tw_row)) : "v"(tw_v54), "Yk"(tw_v55));
     }
   }
 }
@@ -604,7 +640,7 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     /* weights_row_sum: merge */
     rows_1907d196(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_weights: merge */
-    map_b96743bc(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights, 6144);
+    map_e6692f9c(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights, 6144);
     /* out_merge: merge */
     rows_fee15c44(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 393216, stride_E_1);
   }

@@ -51,10 +51,15 @@ class _TurnedMap(MapProgram):
         axis, size = self.rows_axis, self.size(self.rows_axis)
         with self.over(one for one in self.ranges if one not in (axis, self.vector_axis)):
             whole = self.whole(size, self.lanes)
-            for start, stop, rows in ((0, whole, self.lanes), (whole, size, size - whole)):
-                if start != stop:
-                    with self.along(axis, start, stop, self.lanes) as first:
-                        self.vectors(partial(self.tile, first, rows))
+            if whole != 0:
+                with self.along(axis, 0, whole, self.lanes) as start:
+                    self.vectors(partial(self.tile, start, self.lanes))
+            if isinstance(size, int) and whole != size:
+                with self.moved(axis, whole):
+                    self.vectors(partial(self.tile, whole, size - whole))
+            elif whole != size:
+                with self.along(axis, whole, size, self.lanes) as start:
+                    self.vectors(partial(self.tile, start, size - whole))
         return self.arguments.lowered()
 
     def tile(self, start: IndexLike, rows: IndexLike) -> None:
@@ -71,7 +76,7 @@ class _TurnedMap(MapProgram):
     def by_scratch(self, tiles: Mapping[int, list[Value]], start: IndexLike, rows: IndexLike) -> None:
         """Rows from memory, some together where all are there."""
         b, ways = self.builder, WAYS if rows == self.lanes else 1
-        memory = {read: self.kept(read, values) for read, values in tiles.items()}
+        memory = {read: self.kept(read, values[:rows] if isinstance(rows, int) else values) for read, values in tiles.items()}
         with b.loop("row", 0, rows, ways) as row:
             for way in range(ways):
                 self.row = {read: b.load(at, (row + way) * self.lanes, of) for read, (at, of) in memory.items()}
