@@ -179,7 +179,7 @@ def difference(case: Case, function: Function, rendering: Rendering) -> str:
         given = [_guarded(one, at_end=at_end) if isinstance(one, np.ndarray) else one for one in case.arguments]
         function(*given)
         for parameter, want, got in zip(case.program.parameters, wanted, given, strict=True):
-            if isinstance(parameter, Buffer) and (text := _unequal(parameter.dtype, want, got)):
+            if isinstance(parameter, Buffer) and (text := unequal(parameter.dtype, want, got)):
                 return _told(case, rendering, f"{parameter.name} {text}")
     return ""
 
@@ -191,7 +191,7 @@ def _guarded(array: Array, *, at_end: bool) -> Array:
     return copy
 
 
-def _unequal(dtype: str, want: Array, got: Array) -> str:
+def unequal(dtype: str, want: Array, got: Array) -> str:
     """Where two arrays have other bits."""
     bits = f"uint{storage(dtype).itemsize * 8}"
     differs = want.view(bits) != got.view(bits)

@@ -35,7 +35,7 @@ FAST_O1 = (
 loops (docs/decisions/generated-code.md): constants of an epilogue would take the registers of its tile."""
 BY_FAMILY = MappingProxyType(
     {
-        "gcc": (*FAST_O1, "-fno-tree-loop-distribute-patterns", "-mtune=generic"),
+        "gcc": (*FAST_O1, "-fno-tree-loop-distribute-patterns"),
         "clang": ("-O2", "-Wno-unused-command-line-argument"),
         "zig": ("-O2", "-fno-sanitize=undefined", "-Wno-unused-command-line-argument"),
     }
@@ -65,7 +65,7 @@ def for_features(family: str, architecture: str, features: frozenset[str]) -> tu
     """The flags that let a compiler use exactly these features of an architecture (as in `Machine.architecture`).
 
     >>> for_features("gcc", "x86_64", frozenset({"avx2", "fma"}))
-    ('-mavx2', '-mfma')
+    ('-mtune=generic', '-mavx2', '-mfma')
     >>> for_features("zig", "x86_64", frozenset({"avx2", "fma"}))
     ('-target', 'x86_64-linux-gnu', '-mcpu=x86_64+avx2+fma')
     """
@@ -86,7 +86,9 @@ def for_features(family: str, architecture: str, features: frozenset[str]) -> tu
 def _x86_64(family: str, features: frozenset[str]) -> tuple[str, ...]:
     chosen = [flag for feature, flag in X86_64.items() if feature in features]
     width = ["-mprefer-vector-width=512"] if "avx512f" in features else []
-    if family != "zig":
+    if family == "gcc":
+        return ("-mtune=generic", *chosen, *width)
+    if family == "clang":
         return (*_target(family, "x86_64"), *chosen, *width)
     names = [flag.removeprefix("-m").replace(".", "_").replace("-", "_") for flag in chosen]
     return (*_target(family, "x86_64"), "-mcpu=" + "+".join(["x86_64", *names]), *width)
