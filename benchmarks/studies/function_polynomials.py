@@ -11,6 +11,7 @@ Waite, "Software Manual for the Elementary Functions", 1980).
 from __future__ import annotations
 
 import argparse
+import math
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,11 +41,13 @@ class Fit:
     counts: tuple[int, int]
     weight: Weight | None = None
     """Of an error, for float32."""
+    short_interval: tuple[Any, Any] | None = None
+    """Where float32 uses it, if that is elsewhere."""
 
     def coefficients(self, count: int, is_weighted: bool) -> list[float]:
         """Highest power first."""
         if is_weighted and self.weight:
-            return lawson(self.function, self.interval, self.weight, count - 1)[0]
+            return lawson(self.function, self.short_interval or self.interval, self.weight, count - 1)[0]
         return [float(one) for one in mp.chebyfit(self.function, list(self.interval), count)] if count else []
 
 
@@ -71,24 +74,6 @@ def lawson(
     scales = stretch ** np.concatenate([np.arange(above + 1), np.arange(1, below + 1)])
     rounded = [float(np.float32(one)) for one in best / scales]
     return rounded[above::-1], [*rounded[:above:-1], 1.0]
-
-
-def quotient(function: Function, interval: tuple[Any, Any], above: int, below: int) -> tuple[list[float], list[float]]:
-    """The P and Q of so many powers, Q(0) = 1, whose quotient is equal to the function at Chebyshev nodes."""
-    count = above + below + 1
-    low, high = map(mp.mpf, interval)
-    nodes = [(low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / count) for i in range(count)]
-    wanted = [function(x) for x in nodes]
-    rows = [
-        [*[x**j for j in range(above + 1)], *[-y * x**j for j in range(1, below + 1)]] for x, y in zip(nodes, wanted, strict=True)
-    ]
-    found = [float(one) for one in mp.lu_solve(mp.matrix(rows), mp.matrix(wanted))]
-    return found[above::-1], [*found[:above:-1], 1.0]
-
-
-def normalised(quotient: tuple[list[float], list[float]]) -> tuple[list[float], list[float]]:
-    """The same with 1 as the first coefficient of P."""
-    return tuple([one / quotient[0][0] for one in part] for part in quotient)  # type: ignore[return-value]
 
 
 def of_square(function: Function) -> Function:
@@ -145,7 +130,7 @@ def _exponentials_and_logarithms() -> dict[str, Fit]:
     return {
         "EXP": Fit("(e**r - 1) / r", exp, (-half_ln2, half_ln2), (5, 11), lambda r: _in_units(r, mp.exp(r))),
         "EXP2": Fit("(2**r - 1) / r", exp2, (-half, half), (5, 11), lambda r: _in_units(r, mp.mpf(2) ** r)),
-        "EXPM1": Fit("(e**r - 1 - r) / r**2", expm1, (-half_ln2, half_ln2), (5, 11)),
+        "EXPM1": Fit("(e**r - 1 - r) / r**2", expm1, (-half_ln2, half_ln2), (5, 11), lambda r: float(abs(r))),
         "LOG": Fit("(log(1 + f) - f) / f**2", log, mantissa, (9, 0)),
         "ATANH": Fit("(2 atanh s - 2 s) / s**3 of s**2", of_square(atanh), square, (4, 8)),
         "LOG2_WIDE": Fit("2 atanh s / (s ln 2) of s**2, for powers of float32", of_square(wide), square, (0, 6)),
@@ -168,18 +153,15 @@ def _angles() -> dict[str, Fit]:
 
 def _error_functions() -> dict[str, Fit]:
     least, most = fold(1, 3), fold("5.95", 3)
+    middle = mp.mpf("1.2")
 
-    def near(square: float) -> float:
-        return 1.0 if square < 0.64 else 1e-3  # float32 needs it up to 0.8
+    def near_units(square: float) -> float:
+        return math.sqrt(square) / unit(mp.erf(mp.sqrt(square)))
 
     return {
-        "ERF": Fit("erf a / a - 1 of a**2", of_square(lambda a: mp.erf(a) / a - 1), (0, 1), (6, 12), near),
+        "ERF": Fit("erf a / a - 1 of a**2", of_square(lambda a: mp.erf(a) / a - 1), (0, 1), (7, 12), near_units, (0, middle**2)),
         "ERF_FAR": Fit(
-            "log2 erfc a",
-            lambda a: mp.log(mp.erfc(a), 2),
-            (mp.mpf("0.8"), mp.mpf("3.93")),
-            (7, 0),
-            lambda a: float(mp.erfc(a) * 2**24),
+            "(erfc a)**(1/4)", lambda a: mp.erfc(a) ** 0.25, (middle, mp.mpf("3.93")), (8, 0), lambda a: float(mp.erfc(a) ** 0.75)
         ),
         "ERFCX": Fit("e**(a**2) erfc a of (a - 3) / (a + 3), a > 1", folded(erfcx, 3), (least, most), (0, 15)),
         "ERFC": Fit(
@@ -193,18 +175,15 @@ def _error_functions() -> dict[str, Fit]:
 
 def quotients() -> dict[str, tuple[str, dict[str, tuple[list[float], list[float]]]]]:
     """P and Q of all quotients, by type."""
-    tanh, interval = of_square(lambda x: (mp.tanh(x) - x) / x**3), (mp.mpf(10) ** -12, mp.mpf("0.625") ** 2)
 
     def phi(a: Any) -> Any:
         return erfcx(a / mp.sqrt(2)) / 2
 
-    near = {d: normalised(quotient(tanh, interval, *size)) for d, size in (("float32", (0, 2)), ("float64", (2, 3)))}
     far = lawson(phi, (0, mp.mpf("14.6")), lambda a: float(1 / phi(a)), 4, 5)
     erf = of_square(lambda x: mp.erf(x) / x)
     whole = lawson(erf, (0, mp.mpf("3.93") ** 2), lambda square: float(1 / erf(square)), 6, 4)
     return {
         "ERF_QUOTIENT": ("erf x / x of x**2", {"float32": whole}),
-        "TANH": ("(tanh x - x) / x**3 of x**2", near),
         "PHI": ("e**(a**2 / 2) erfc(a / sqrt(2)) / 2", {"float32": far}),
     }
 

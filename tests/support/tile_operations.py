@@ -60,6 +60,8 @@ def _arithmetic(lanes: int) -> Iterator[Row]:
             yield _row(operation, t, [t])
         if t.is_float:
             yield _row(Operation.SCALE, t, [t, t], _small_steps)
+            yield _row(Operation.CENTRED_EXPONENT, t, [t], _positive)
+            yield _row(Operation.CENTRED_MANTISSA, t, [t], _finite)
         else:
             yield from (_row(one, t, [t, t], _counts) for one in (Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT))
             yield f"shift_{dtype}", [t], lambda b, values: (values[0] << 3) + (values[0] >> 2), None
@@ -74,6 +76,17 @@ _ONE_FLOAT = [
 def _small_steps(arrays: list[Array]) -> None:
     """Powers of two by which something is left; of NaN and an infinite power anything comes."""
     arrays[1][:] = np.clip(np.nan_to_num(arrays[1]), -300, 300)
+
+
+def _positive(arrays: list[Array]) -> None:
+    """Or 0, or NaN: what has a logarithm."""
+    arrays[0][:] = np.abs(arrays[0])
+
+
+def _finite(arrays: list[Array]) -> None:
+    """And positive: what has a mantissa."""
+    size = np.abs(arrays[0])
+    arrays[0][:] = np.where(np.isfinite(size) & (size > 0), size, 1)
 
 
 def _counts(arrays: list[Array]) -> None:

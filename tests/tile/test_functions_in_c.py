@@ -23,7 +23,7 @@ DIALECTS = [
     for one in dialects().values()
     if one.runs_on(platform.machine(), FEATURES)
 ]
-NAMES = (*REFERENCES, "fmod", "mod", "floor_divide", "fast_tanh", "fast_erf")
+NAMES = (*REFERENCES, "fmod", "mod", "floor_divide", "fast_erf")
 PAIRS = OF_TWO | {"fmod", "mod", "floor_divide"}
 
 

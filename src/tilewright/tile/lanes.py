@@ -76,6 +76,15 @@ def _mantissa(x: Array) -> Array:
     return np.where(np.isinf(x) | (x == 0), np.copysign(x.dtype.type(1), x), fraction)
 
 
+def _centred_exponent(x: Array) -> Array:
+    return np.where(_mantissa(x) > x.dtype.type(np.sqrt(2)), _exponent(x) + 1, _exponent(x))
+
+
+def _centred_mantissa(x: Array) -> Array:
+    mantissa = _mantissa(x)
+    return np.where(mantissa > x.dtype.type(np.sqrt(2)), mantissa / 2, mantissa)
+
+
 def _scale(x: Array, by: Array) -> Array:
     steps = np.clip(np.floor(by), -9999, 9999)
     plain = np.ldexp(x, np.where(np.isnan(steps), 0, steps).astype(np.int32))
@@ -153,6 +162,8 @@ FLOAT_FUNCTIONS: Mapping[Operation, Callable[..., Array]] = {
     Operation.FMA: fma,
     Operation.EXPONENT: _exponent,
     Operation.MANTISSA: _mantissa,
+    Operation.CENTRED_EXPONENT: _centred_exponent,
+    Operation.CENTRED_MANTISSA: _centred_mantissa,
     Operation.SCALE: _scale,
     Operation.FRACTION: _fraction,
 }

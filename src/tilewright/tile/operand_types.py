@@ -291,6 +291,8 @@ _RULES: Mapping[Operation, Callable[[Instruction], str]] = {
             Operation.ROUND,
             Operation.EXPONENT,
             Operation.MANTISSA,
+            Operation.CENTRED_EXPONENT,
+            Operation.CENTRED_MANTISSA,
             Operation.FRACTION,
         ),
         _like_result(1, _is_computed_float),

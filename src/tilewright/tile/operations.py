@@ -19,10 +19,13 @@ class Operation(StrEnum):
     Floats: `SQUARE_ROOT`, `FLOOR`, `CEIL`, `TRUNCATE`, `ROUND` (to nearest, ties to even). `FMA` is `a * b + c` with one
     rounding, of integers too. `MULTIPLY_ADD` is the same with one rounding or two, as the dialect says. `EXPONENT` is
     floor(log2 |x|) as a float (of 0 -inf, of infinities inf), `MANTISSA` x / 2**EXPONENT, in [1, 2) with the sign of x (of 0
-    and infinities 1 with their sign); `SCALE` is a * 2**floor(b), rounded once (of a NaN and an infinite b, anything). With
-    a detail, a promise that b is whole and a * 2**floor(b / 2) normal, or that a is 0 or not finite (of a NaN b, anything):
-    two products do. The detail `NORMAL` promises that the result is normal, too, and 2**b unless a is a constant power of two:
-    one product does. `FRACTION` is x - floor(x) rounded down, so that it is below 1: -0 of integers, 0 of infinities.
+    and infinities 1 with their sign). `CENTRED_EXPONENT` and `CENTRED_MANTISSA` are those of a positive number with the
+    mantissa between sqrt(1/2) and sqrt(2): the exponent of 0 is -inf, of infinity and NaN itself, of negative numbers anything;
+    the mantissa of what is not positive and finite is any number, or NaN. `SCALE` is a * 2**floor(b), rounded once (of a NaN
+    and an infinite b, anything). With a detail, a promise that b is whole and a * 2**floor(b / 2) normal, or that a is 0 or
+    not finite (of a NaN b, anything): two products do. The detail `NORMAL` promises that the result is normal, too, and 2**b
+    unless a is a constant power of two: one product does. `FRACTION` is x - floor(x) rounded down, so that it is below 1: -0
+    of integers, 0 of infinities.
 
     Lanes of bfloat16 are moved, selected, converted, and multiplied by `DOT`, no more.
 
@@ -81,6 +84,8 @@ class Operation(StrEnum):
     MULTIPLY_ADD = "multiply-add"
     EXPONENT = "exponent"
     MANTISSA = "mantissa"
+    CENTRED_EXPONENT = "centred exponent"
+    CENTRED_MANTISSA = "centred mantissa"
     SCALE = "scale"
     FRACTION = "fraction"
     AND = "and"

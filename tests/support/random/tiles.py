@@ -252,6 +252,10 @@ class _Growing:
             if wanted.dtype != "float16":
                 clamped = self.b.apply(Operation.MULTIPLY, clamped, self.random.choice((1.0, 0.1)))
             return self.b.apply(Operation.SCALE, self._like(wanted), clamped)
+        if self.random.random() < 0.1:
+            number = self.b.apply(Operation.SMALLER, 60000.0, self.b.apply(Operation.LARGER, 1e-7, self._like(wanted)))
+            positive = self.b.select(number.equals(number), number, 1.0)
+            return self.b.apply(self.random.choice((Operation.CENTRED_EXPONENT, Operation.CENTRED_MANTISSA)), positive)
         return self.b.apply(self.random.choice(ONE_FLOAT), self._like(wanted))
 
     def _of_integers(self) -> Value | None:

@@ -1,6 +1,6 @@
 """erf and erfc, and gelu, which is of erfc.
 
-erf a is a + a P(a**2) next to 0; beyond, of float32, 1 - 2**q with a polynomial q, of float64, 1 - e**(-a**2) P(t), t = (a - 3) /
+erf a is a + a P(a**2) next to 0; beyond, of float32, 1 - P(a)**4, of float64, 1 - e**(-a**2) P(t), t = (a - 3) /
 (a + 3). erfc a = e**(-a**2) P(t) / (a + 3) for all a >= 0 (after Shepherd and Laframboise, "Chebyshev Approximation of (1 + 2x)
 exp(x^2) erfc x in 0 <= x < infinity", 1981); next to 0 it is 1 - erf a.
 """
@@ -11,7 +11,7 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
-from tilewright.tile.functions.exponentials import decay, exp2_in_parts, exp_in_parts, expm1_in_parts
+from tilewright.tile.functions.exponentials import decay, exp_in_parts, expm1_in_parts
 from tilewright.tile.functions.steps import (
     at_least,
     at_most,
@@ -27,7 +27,7 @@ from tilewright.tile.program import Value
 
 ERF_LIMIT = {"float32": 3.93, "float64": 5.95}
 """From here on erf is 1."""
-ERF_NEAR = {"float32": 0.8, "float64": 1.0}
+ERF_NEAR = {"float32": 1.2, "float64": 1.0}
 """Up to here a polynomial is erf."""
 ERFC_LIMIT = {"float32": 10.2, "float64": 27.3}
 """From here on erfc is 0."""
@@ -40,7 +40,7 @@ def erf(b: Builder, x: Value) -> Value:
     size = at_most(b, ERF_LIMIT[x.type.dtype], size_of(b, x))
     square = size * size
     near = _erf_near(b, size, square)
-    far = 1.0 - (_erfc_by_power(b, size) if x.type.dtype == "float32" else _erfc_by_square(b, size, square))
+    far = _erf_by_fourth_power(b, size) if x.type.dtype == "float32" else 1.0 - _erfc_by_square(b, size, square)
     return with_sign(b, b.select(size < ERF_NEAR[x.type.dtype], near, far), x)
 
 
@@ -93,9 +93,10 @@ def _erf_near(b: Builder, a: Value, square: Value) -> Value:
     return b.multiply_add(polynomial(b, square, c.ERF), a, a)
 
 
-def _erfc_by_power(b: Builder, a: Value) -> Value:
-    power, n = exp2_in_parts(b, polynomial(b, a, c.ERF_FAR))
-    return scaled_normal(b, power, n)
+def _erf_by_fourth_power(b: Builder, a: Value) -> Value:
+    root = polynomial(b, a, c.ERF_FAR)
+    square = root * root
+    return b.multiply_add(-square, square, b.constant(1.0, a.type))
 
 
 def _erfc_by_square(b: Builder, a: Value, square: Value) -> Value:

@@ -43,9 +43,9 @@ def reduced(b: Builder, x: Value, factor: float = 1.0, *, is_short: bool = False
     return n, b.multiply_add(n, -low, b.multiply_add(n, -high, x))
 
 
-def exp_in_parts(b: Builder, x: Value, factor: float = 1.0, *, is_short: bool = False) -> tuple[Value, Value]:
+def exp_in_parts(b: Builder, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
     """e**r and n, of factor * x within the limits."""
-    n, r = reduced(b, x, factor, is_short=is_short)
+    n, r = reduced(b, x, factor)
     return horner(b, r, stretched([*c.EXP[x.type.dtype], 1.0], factor)), n
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
 from tilewright.tile.functions.exponentials import exp_in_parts, expm1_in_parts
 from tilewright.tile.functions.logarithms import log1p_of
 from tilewright.tile.functions.steps import (
+    BIAS,
+    FRACTION_BITS,
     at_most,
     flipped,
-    horner,
-    polynomial,
+    nearest,
     power_of_two,
     scaled,
-    scaled_normal,
     sign_of,
     size_of,
     square_root,
@@ -26,8 +25,6 @@ from tilewright.tile.program import Value
 
 TANH_LIMIT = {"float32": 10.0, "float64": 22.0}
 """From here on tanh is 1."""
-TANH_NEAR = 0.55
-"""Up to here by a quotient of polynomials: tanh is about 1/2."""
 SINH_LIMIT = {"float32": 89.6, "float64": 710.6}
 """From here on sinh and cosh are infinite, and a quarter of the exponential is not."""
 LARGE = 2.0**60
@@ -35,29 +32,28 @@ LARGE = 2.0**60
 
 
 def tanh(b: Builder, x: Value) -> Value:
-    """1 - 2 / (e**(2 |x|) + 1); next to 0 a quotient of polynomials. One division does for both."""
-    size = size_of(b, x)
-    limited = at_most(b, TANH_LIMIT[x.type.dtype], size)
-    part, n = exp_in_parts(b, limited, 2.0, is_short=True)
-    square = size * size
-    is_near = size < TANH_NEAR
-    cube = square * size
-    numerator = b.select(is_near, _times_polynomial(b, square, c.TANH[x.type.dtype], cube), -2.0)
-    denominator = b.select(is_near, polynomial(b, square, c.TANH_BELOW), scaled_normal(b, part, n) + 1.0)
-    return with_sign(b, numerator / denominator + b.select(is_near, size, 1.0), x)
+    """(1 - e**(-2 |x|)) / (1 + e**(-2 |x|)): halves of these, the denominator between 1/2 and 1.
+
+    Of float64 most of what both have lost is made good: the inverse of the denominator is about 1.4.
+    """
+    part, power, half = _with_powers(b, at_most(b, TANH_LIMIT[x.type.dtype], size_of(b, x)), -2.0)
+    above, below = b.multiply_add(power, part, 0.5 - half), b.multiply_add(-power, part, half + 0.5)
+    value = above / below
+    if x.type.dtype == "float64":
+        lost_above = b.multiply_add(power, part, (0.5 - half) - above)
+        lost_below = b.multiply_add(-power, part, (half + 0.5) - below)
+        value = b.multiply_add(b.multiply_add(-value, lost_below, lost_above), b.constant(1.4, x.type), value)
+    return with_sign(b, value, x)
 
 
-def fast_tanh(b: Builder, x: Value) -> Value:
-    """e / (e + 1) with the sign of x, where e = expm1(2 |x|) / 2: within 2.5 units in the last place."""
-    limited = at_most(b, TANH_LIMIT[x.type.dtype], size_of(b, x))
-    part, n = expm1_in_parts(b, limited, 2.0, is_short=True)
-    power = power_of_two(b, 0.5, n)
-    e = b.multiply_add(power + power, part, power - 0.5)
-    return with_sign(b, e / (e + 1.0), x)
-
-
-def _times_polynomial(b: Builder, x: Value, coefficients: Sequence[float], factor: Value) -> Value:
-    return factor if tuple(coefficients) == (1.0,) else horner(b, x, coefficients) * factor
+def _with_powers(b: Builder, x: Value, factor: float) -> tuple[Value, Value, Value]:
+    """(e**r - 1) / factor, 2**n and 2**n / 2, of factor * x = n ln 2 + r."""
+    dtype = x.type.dtype
+    _, whole = nearest(b, x, factor * c.LOG2_E[dtype][0])
+    part, _ = expm1_in_parts(b, x, factor, is_short=True)
+    power = whole << FRACTION_BITS[dtype]
+    one, half = (b.bitcast(power + (BIAS[dtype] - less << FRACTION_BITS[dtype]), x.type) for less in (0, 1))
+    return part, one, half
 
 
 def sinh(b: Builder, x: Value) -> Value:

@@ -1,7 +1,7 @@
 """Logarithms: x = 2**k m with m from sqrt(1/2) to sqrt(2), f = m - 1, and log x = k log 2 + log(1 + f).
 
 log(1 + f) is f + f**2 P(f), or f - (f**2 / 2 - s (f**2 / 2 + R(s**2))) with s = f / (2 + f): one division instead of a long
-polynomial. Of 0 and infinity EXPONENT is what the logarithm is, and f is finite.
+polynomial. Of 0 and infinity the exponent is what the logarithm is, and f is finite.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from tilewright.tile.functions.steps import horner, polynomial, scaled, two_sum,
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
-SQRT_2 = math.sqrt(2.0)
-
 
 def mantissa_and_exponent(b: Builder, x: Value) -> tuple[Value, Value]:
     """m and k, of a number that is positive."""
-    mantissa = b.instruction(Operation.MANTISSA, x.type, (x,))
-    exponent = b.instruction(Operation.EXPONENT, x.type, (x,))
-    is_upper = mantissa > SQRT_2
-    return b.select(is_upper, mantissa * 0.5, mantissa), b.select(is_upper, exponent + 1.0, exponent)
+    parts = Operation.CENTRED_MANTISSA, Operation.CENTRED_EXPONENT
+    mantissa, exponent = (b.instruction(part, x.type, (x,)) for part in parts)
+    return mantissa, exponent
 
 
 def beyond_f(b: Builder, f: Value, total: Value | None = None) -> Value:

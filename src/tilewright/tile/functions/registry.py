@@ -91,7 +91,7 @@ FLOATS: Mapping[str, Function] = MappingProxyType(
     }
 )
 
-FAST: Mapping[str, Function] = MappingProxyType({"tanh": hyperbolic.fast_tanh, "erf": error_functions.fast_erf})
+FAST: Mapping[str, Function] = MappingProxyType({"erf": error_functions.fast_erf})
 """Of float32: forms of functions of `FLOATS` that are less exact, and take three quarters of the time."""
 
 

@@ -134,6 +134,8 @@ BY_OPERATION: Mapping[Operation, Expansion] = {
     Operation.ROUND: float_parts.rounded,
     Operation.EXPONENT: float_parts.exponent,
     Operation.MANTISSA: float_parts.mantissa,
+    Operation.CENTRED_EXPONENT: float_parts.centred_exponent,
+    Operation.CENTRED_MANTISSA: float_parts.centred_mantissa,
     Operation.SCALE: float_parts.scaled,
     Operation.FRACTION: float_parts.fraction,
 }

@@ -15,6 +15,8 @@ MANTISSA_BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 LARGEST_EXPONENT = {"float32": 127, "float64": 1023}
 BEYOND = {"float32": 278, "float64": 2100}
 """A power of two by which every number becomes 0 or infinite."""
+LEAST_CENTRED = {"float32": 0x3F3504F4, "float64": 0x3FE6A09E667F3BCE}
+"""The bits of the least number above sqrt(1/2), half the least above what sqrt(2) is rounded to."""
 UPWARD = {"float32": 32, "float64": 64}
 """A power of two that makes denormal numbers normal."""
 
@@ -111,6 +113,42 @@ def mantissa(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: De
     near, _ = _normal(b, x)
     kept = 1 << t.bits - 1 | (1 << MANTISSA_BITS[t.dtype]) - 1
     return b.select(x.equals(x), on_bits(b, near, lambda bits: bits & kept | bits_of(1.0, t.dtype)), x)
+
+
+def centred_exponent(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+    """Of whole instructions, where there are some, else as `exponent` from what `_from_center` has."""
+    (x,) = operands
+    if b.dialect.entry(Operation.EXPONENT, t.dtype):
+        number = b.instruction(Operation.EXPONENT, t, (x,))
+        return b.select(_is_above(b, x), number + 1.0, number)
+    shift, is_small, distance = MANTISSA_BITS[t.dtype], _is_denormal(x), _from_center(b, x)
+    stored = b.bitcast(distance >> shift | bits_of(2.0**shift, t.dtype), t)
+    offset = 2.0**shift + 2 ** (t.bits - 2 - shift)
+    number = stored - b.select(is_small, b.constant(offset + UPWARD[t.dtype], t), offset)
+    return b.select(x < math.inf, b.select(x.equals(0.0), -math.inf, number), x)
+
+
+def centred_mantissa(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+    """Of whole instructions, where there are some, else from what `_from_center` has."""
+    (x,) = operands
+    if b.dialect.entry(Operation.EXPONENT, t.dtype):
+        number = b.instruction(Operation.MANTISSA, t, (x,))
+        return b.select(_is_above(b, x), number * 0.5, number)
+    return b.bitcast((_from_center(b, x) & (1 << MANTISSA_BITS[t.dtype]) - 1) + LEAST_CENTRED[t.dtype], t)
+
+
+def _is_above(b: DialectBuilder, x: Value) -> Value:
+    return b.instruction(Operation.MANTISSA, x.type, (x,)) > math.sqrt(2.0)
+
+
+def _is_denormal(x: Value) -> Value:
+    return x < 2.0 ** (1 - LARGEST_EXPONENT[x.type.dtype])
+
+
+def _from_center(b: DialectBuilder, x: Value) -> Value:
+    """The bits of a positive number, made normal, less those of the least centred mantissa, plus as much as keeps a sign away."""
+    near = b.select(_is_denormal(x), x * 2.0 ** UPWARD[x.type.dtype], x)
+    return b.bitcast(near, unsigned(x.type)) + ((1 << x.type.bits - 2) - LEAST_CENTRED[x.type.dtype])
 
 
 def fraction(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:

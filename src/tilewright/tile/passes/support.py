@@ -39,7 +39,16 @@ SHIFTS = (Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT)
 ALWAYS_EXPANDED = frozenset((Operation.MULTIPLY_ADD, Operation.REDUCE, Operation.ABSOLUTE, Operation.SATURATE))
 """In scalars, which C has no operator for either."""
 IN_TERMS_OF_OTHERS = frozenset(
-    (Operation.EXPONENT, Operation.MANTISSA, Operation.SCALE, Operation.FRACTION, Operation.DOT, Operation.PAIRS)
+    (
+        Operation.EXPONENT,
+        Operation.MANTISSA,
+        Operation.CENTRED_EXPONENT,
+        Operation.CENTRED_MANTISSA,
+        Operation.SCALE,
+        Operation.FRACTION,
+        Operation.DOT,
+        Operation.PAIRS,
+    )
 )
 
 
