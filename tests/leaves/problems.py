@@ -144,6 +144,29 @@ def _turned(dtype: str, rows: int, added: str, function: str = "negative") -> Ad
     return add
 
 
+def _to_planes(dtype: str, channels: int, target: str) -> Adding:
+    """Normalised planes of an image of pixels."""
+
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x, scale = (
+            builder.input(f"x{suffix}", (2, columns, channels), dtype),
+            builder.input(f"y{suffix}", (channels, 1, 1), target),
+        )
+        return builder.map("add", builder.cast(builder.transpose(x, (2, 0, 1)), target), scale)
+
+    return add
+
+
+def _to_pixels(dtype: str, channels: int, target: str) -> Adding:
+    """An image of pixels, from planes."""
+
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x = builder.input(f"x{suffix}", (channels, 2, columns), dtype)
+        return builder.cast(builder.transpose(builder.map("maximum", x, 1), (1, 2, 0)), target)
+
+    return add
+
+
 def _reduced(function: str, axis: int, dtype: str = "float32") -> Adding:
     def add(builder: Builder, suffix: str, columns: int) -> Tensor:
         x = builder.input(f"x{suffix}", (6, columns), dtype)
@@ -166,6 +189,15 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
             *(_turned(dtype, 9, "float32") for dtype in ("float32", "uint8", "bfloat16", "int32")),
             *(_turned(dtype, 37, dtype) for dtype in ("float64", "int8", "int16", "int64", "float16")),
             _turned("float32", 37, "float32", "exp"),
+        ),
+    ),
+    "pixel maps": (
+        "",
+        (
+            *(_to_planes("uint8", channels, "float32") for channels in (2, 3, 4)),
+            *(_to_planes(dtype, 3, dtype) for dtype in ("float32", "uint8", "int16", "float64")),
+            *(_to_pixels("float32", channels, "uint8") for channels in (2, 3, 4)),
+            *(_to_pixels(dtype, 3, dtype) for dtype in ("float32", "uint8", "int64")),
         ),
     ),
     "elementwise maps": (

@@ -26,7 +26,7 @@ SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 127, 130)
 FUNCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "less", "equal")
 
 
-@pytest.mark.parametrize("leaf", ["elementwise maps", "transposed maps"])
+@pytest.mark.parametrize("leaf", ["elementwise maps", "transposed maps", "pixel maps"])
 def test_contract_problems_in_numpy(leaf: str) -> None:
     assert leaf in PROBLEMS
     graph, plan = planned(leaf)

@@ -76,8 +76,11 @@ class MapProgram(Points):
 
     def point(self) -> None:
         """One vector."""
-        values = Values(self.builder, self.type, self.leaf, own={REPORT_NOT_FINITE: self.reported})
-        self.store(values.any(self.loops.operator.body))
+        self.store(self.value())
+
+    def value(self) -> Value:
+        """Of one vector."""
+        return Values(self.builder, self.type, self.leaf, own={REPORT_NOT_FINITE: self.reported}).any(self.loops.operator.body)
 
     def leaf(self, scalar: Scalar) -> Value:
         """The value of what is read, or follows from where the point is."""

@@ -1,0 +1,86 @@
+"""Elementwise operators between pixels, whose few channels lie side by side, and planes of channels.
+
+Lanes run along the pixels. Where elements of all channels of some pixels are loaded or stored, shuffles take them apart and put
+them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.arrays import Quantity
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.statements import VectorLoops
+from tilewright.graph.types import Access, Operator
+from tilewright.leaves import elementwise_maps
+from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, LoweredTile, Mismatch, Problem, Refusal
+from tilewright.leaves.tile_programs import pixels
+
+NAME = "pixel maps"
+PIXELS, CHANNELS = "pixels", "channels"
+"""The roles of axes."""
+LEAST_CHANNELS, MOST_CHANNELS = 2, 4
+LEAST_PIXELS = 8
+SHUFFLE_CYCLES = 1.0
+"""Of a vector of a channel and one of the vectors that its elements lie in [AMD EPYC, Zen 4: 0.7 to 1.1]."""
+
+
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
+    """A map of which planes become pixels, or pixels planes."""
+    operator = problem.operator
+    if not operator.is_map():
+        return Refusal(NAME, Mismatch.OPERATION)
+    if any(not _is_plain(access) for access in operator.reads):
+        return Refusal(NAME, Mismatch.POSITIONS)
+    extents = {axis.name: axis.extent for axis in operator.axes}
+    for access in (operator.write, *operator.reads):
+        found = _axes_of_pixels(access, extents)
+        if found and _has_planes(operator, *found):
+            return (LeafBinding(NAME, tuple(zip((PIXELS, CHANNELS), found, strict=True)), element_type=problem.scalar_type),)
+    return Refusal(NAME, Mismatch.LANES)
+
+
+def _is_plain(access: Access) -> bool:
+    """Whether its elements lie at strides, and are all there."""
+    return not access.lookups and access.guard is None and all(index.is_affine() for index in access.indices)
+
+
+def _axes_of_pixels(access: Access, extents: Mapping[str, object]) -> tuple[str, str] | None:
+    """The last two axes, if the last one has a few channels, and the other enough pixels."""
+    last = access.indices[-2:]
+    if len(last) < 2 or not all(index.is_axis() for index in last):
+        return None
+    pixels, channels = map(str, last)
+    columns, few = extents[pixels], extents[channels]
+    is_known = isinstance(few, int) and LEAST_CHANNELS <= few <= MOST_CHANNELS
+    return (pixels, channels) if is_known and (not isinstance(columns, int) or columns >= LEAST_PIXELS) else None
+
+
+def _has_planes(operator: Operator, pixels: str, channels: str) -> bool:
+    """Whether the result has planes, or has pixels, and something else has the other."""
+    last = operator.write.innermost()
+    if last == pixels:
+        return channels in operator.write.axes()
+    return last == channels and any(access.innermost() == pixels for access in operator.reads)
+
+
+def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
+    """A pass with the functions of all points, and a shuffle for every vector that a channel's elements lie in but one."""
+    roles = dict(binding.axes)
+    vectors = elementwise_maps.points(problem) / problem.lanes
+    shuffles = vectors * (problem.sizes[roles[CHANNELS]] - 1) * SHUFFLE_CYCLES
+    return elementwise_maps.seconds(binding, problem) + shuffles / problem.machine.frequency_hz
+
+
+def constraints(binding: LeafBinding) -> Constraints:
+    """All channels of a pixel stay together."""
+    return Constraints(frozenset((dict(binding.axes)[CHANNELS],)), shares_loops=True)
+
+
+def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
+    """The program of a box."""
+    roles = dict(binding.axes)
+    return pixels.lowered(loops, roles[PIXELS], roles[CHANNELS])
+
+
+LEAF = Leaf(NAME, order=3, match=match, seconds=seconds, lower=lower, constraints=constraints)
