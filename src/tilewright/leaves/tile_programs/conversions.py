@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tilewright.graph.exactness import INTEGERS, SHORT_TYPES
+from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.leaves.tile_programs import short_types
 from tilewright.tile.builder import Builder
 from tilewright.tile.program import Value
+from tilewright.tile.types import vector
 
+BOOL_BITS = 8
 LOWEST_UINT64 = 2.0**63
 """Of the numbers that int64 lacks."""
 
@@ -18,10 +20,11 @@ def loaded(b: Builder, elements: Value, dtype: str, computed: str) -> Value:
 
 def stored(b: Builder, value: Value, dtype: str) -> Value:
     """Lanes as elements of a type; of a mask 1 or 0."""
+    if dtype == "bool":
+        mask = mask_of(b, value if value.type.is_mask else value.differs(0), BOOL_BITS)
+        return b.select(mask, b.constant(1, vector("uint8", mask.type.lanes)), 0)
     if value.type.is_mask:
         return stored(b, b.select(value, b.constant(1, value.type.integer), 0), dtype)
-    if dtype == "bool":
-        return b.cast(truth(b, value), "uint8")
     if dtype in SHORT_TYPES:
         return short_types.encoded(b, b.cast(value, "float32"), dtype)
     return converted(b, value, dtype)
@@ -31,19 +34,14 @@ def converted(b: Builder, value: Value, dtype: str) -> Value:
     """Numbers as numbers of another type."""
     if value.type.is_float and dtype == "uint64":
         return large_integers(b, b.cast(value, "float32") if value.type.dtype in HALVES else value)
-    if value.type.dtype in WIDE_INTEGERS and dtype in HALVES:
+    if value.type.dtype in LONG_INTEGERS and dtype == "bfloat16":
         value = b.cast(value, "float64")
     return b.cast(value, dtype)
 
 
 HALVES = ("float16", "bfloat16")
-WIDE_INTEGERS = INTEGERS - {"int8", "int16", "uint8", "uint16"}
-"""Those that float32 does not hold: they become halves by way of float64, rounded once."""
-
-
-def truth(b: Builder, value: Value) -> Value:
-    """1 where a number is not 0, else 0, as integers of as many bits."""
-    return b.select(value.differs(0), b.constant(1, value.type.integer), 0)
+LONG_INTEGERS = frozenset(("int64", "uint64"))
+"""They become bfloat16 by way of float64, as NumPy has it."""
 
 
 def large_integers(b: Builder, value: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.tile.operations import Operation
 from tilewright.tile.passes.dialect_builder import DialectBuilder
-from tilewright.tile.passes.float_parts import absolute, bits_of, unsigned
+from tilewright.tile.passes.float_parts import MANTISSA_BITS, bits_of, unsigned
 from tilewright.tile.program import Detail, Value
 from tilewright.tile.types import FLOATS, Type, vector
 
@@ -134,7 +134,8 @@ def _in_vector(b: DialectBuilder, x: Value, dtype: str) -> Value:
 
 def _to_half(b: DialectBuilder, x: Value, dtype: str) -> Value:
     if x.type.dtype != "float32":
-        return b.cast(_float32_to_odd(b, x, dtype), dtype)
+        wide = _as_float32(b, x, dtype)
+        return _number_to_bfloat16(b, wide) if dtype == "bfloat16" and not x.type.is_float else b.cast(wide, dtype)
     if dtype == "bfloat16":
         return _to_bfloat16(b, x)
     if b.dialect.entry(Operation.CAST, "float32", "float16"):
@@ -143,11 +144,20 @@ def _to_half(b: DialectBuilder, x: Value, dtype: str) -> Value:
 
 
 def _to_bfloat16(b: DialectBuilder, x: Value) -> Value:
-    """To nearest even; of NaN the upper half, quiet."""
-    bits = b.bitcast(x, unsigned(x.type))
-    near = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    found = b.select(x.equals(x), near, (bits >> 16) | 0x40)
+    """Of NaN the upper half, quiet."""
+    found = b.select(x.equals(x), _near_bfloat16(b, x), (b.bitcast(x, unsigned(x.type)) >> 16) | 0x40)
     return b.bitcast(b.cast(found, "uint16"), x.type.of("bfloat16"))
+
+
+def _number_to_bfloat16(b: DialectBuilder, x: Value) -> Value:
+    """Of what is no NaN."""
+    return b.bitcast(b.cast(_near_bfloat16(b, x), "uint16"), x.type.of("bfloat16"))
+
+
+def _near_bfloat16(b: DialectBuilder, x: Value) -> Value:
+    """The bits of the nearest one, of two the even one."""
+    bits = b.bitcast(x, unsigned(x.type))
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
 
 
 def _to_float16(b: DialectBuilder, x: Value) -> Value:
@@ -161,30 +171,48 @@ def _to_float16(b: DialectBuilder, x: Value) -> Value:
     return b.bitcast(b.cast(found | sign, "uint16"), x.type.of("float16"))
 
 
-def _float32_to_odd(b: DialectBuilder, x: Value, dtype: str) -> Value:
-    """A float64, or integers, as float32 rounded to odd, so that the next rounding is the only one."""
+def _as_float32(b: DialectBuilder, x: Value, dtype: str) -> Value:
+    """A float64, or integers, as the float32 that rounds to a shorter float as they do."""
     source = x.type
     if source.bits < 32:
         return b.cast(x, "float32")
-    if source.bits == 64 and not source.is_float:
-        x = b.saturate(x, "int32") if dtype == "float16" else _with_sticky_bits(b, x)
-    wide = b.cast(x, "float64")
-    near = b.cast(wide, "float32")
-    back = b.cast(near, "float64")
-    bits = b.bitcast(near, unsigned(near.type))
-    inexact = b.cast(wide.differs(back) & wide.equals(wide), "mask32")
-    beyond = b.cast(absolute(b, back) > absolute(b, wide), "mask32")
-    below = b.select(beyond, bits - 1, bits)
-    return b.bitcast(b.select(inexact, below | 1, bits), near.type)
+    if source.is_float:
+        return b.cast(_with_sticky_bits(b, x, MANTISSA_BITS["float64"] - KEPT_BITS[dtype]), "float32")
+    if dtype == "float16":
+        return b.cast(_limited(b, x), "float32")
+    if source.bits == 32:
+        return b.cast(_short_integer(b, x, 8), "float32")
+    return _as_float32(b, b.cast(_short_integer(b, x, 11), "float64"), dtype)
 
 
-def _with_sticky_bits(b: DialectBuilder, x: Value) -> Value:
-    """Integers of 64 bits that float64 has, rounded to odd above 2^30: bfloat16 has 8 bits of them."""
-    rough = (x & -0x800) | b.select((x & 0x7FF).equals(0), b.constant(0, x.type), 0x400)
-    is_small = x < 1 << 30
-    if x.type.is_signed:
-        is_small = is_small & (x > -(1 << 30))
-    return b.select(is_small, x, rough)
+KEPT_BITS = {"float16": 12, "bfloat16": 9}
+"""Of a mantissa that is rounded later: two more than the type has, the last of which says whether anything is missing [S. Boldo,
+G. Melquiond, 2008: rounding to odd]. Below the normal numbers of float32 it keeps them all, or the result is 0."""
+BEYOND_FLOAT16 = 1 << 17
+"""Larger integers become infinite, too."""
+
+
+def _with_sticky_bits(b: DialectBuilder, x: Value, count: int) -> Value:
+    """A number whose last bits are 0, and the one before them set if any was; of NaN, too: those of its mantissa that count lie
+    before."""
+    bits = b.bitcast(x, unsigned(x.type))
+    most = (1 << count) - 1
+    return b.bitcast((bits | (bits & most) + most) & ~most, x.type)
+
+
+def _limited(b: DialectBuilder, x: Value) -> Value:
+    """Integers that float32 has, as int32."""
+    x = b.apply(Operation.SMALLER, x, BEYOND_FLOAT16)
+    return b.cast(b.apply(Operation.LARGER, x, -BEYOND_FLOAT16) if x.type.is_signed else x, "int32")
+
+
+def _short_integer(b: DialectBuilder, x: Value, count: int) -> Value:
+    """Integers of which bfloat16 has 8 bits: so many last ones are rounded to odd where ten others lie before them."""
+    rough, limit = _with_sticky_bits(b, x, count), 1 << 2 * count + 1
+    if not x.type.is_signed:
+        return b.select(x < limit, x, rough)
+    size = b.bitcast(x, unsigned(x.type)) + limit
+    return b.select(size < 2 * limit, x, rough)
 
 
 def saturated(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
