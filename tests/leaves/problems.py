@@ -61,12 +61,12 @@ def _windows_of_channels(kernel: tuple[int, int], window: Mapping[str, Any]) -> 
     return add
 
 
-def _packed(rows: int, bits: int) -> Adding:
+def _packed(rows: int, bits: int, level: int = 0) -> Adding:
     def add(builder: Builder, suffix: str, columns: int) -> Tensor:
         random, blocks = np.random.default_rng(0), 3
         numbers = builder.constant(random.integers(0, 256, (columns, blocks, 32 * bits // 8), np.uint8))
         scales = builder.constant(random.uniform(0.5, 1.5, (columns, blocks)).astype("f4"))
-        node = operator("MatMulNBits", 1, "com.microsoft", K=70, N=columns, bits=bits, block_size=32, accuracy_level=0)
+        node = operator("MatMulNBits", 1, "com.microsoft", K=70, N=columns, bits=bits, block_size=32, accuracy_level=level)
         return node.lower(builder, builder.input(f"x{suffix}", (rows, 70), "float32"), numbers, scales, None)
 
     return add
@@ -182,7 +182,7 @@ def _softmax(axis: int) -> Adding:
 PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
     "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
-    "packed sums": ("", (_packed(1, 4), _packed(7, 8))),
+    "packed sums": ("", (_packed(1, 4), _packed(7, 8), _packed(7, 4, level=4), _packed(2, 8, level=4))),
     "transposed maps": (
         "",
         (

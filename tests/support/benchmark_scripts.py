@@ -81,7 +81,6 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.soak": (("--minutes", "0.05", "--threads", "2"),),
     "benchmarks.studies.start_up": (("--processes", "1"),),
     "benchmarks.studies.threads": (("--cases", "G12", "--rounds", "1"),),
-    "benchmarks.studies.window_copies": (("--rounds", "1"),),
     "benchmarks.studies.winograd": (("--layers", "8x14", "--rounds", "1"),),
     "benchmarks.studies.yardsticks": ((".", "--cases", "attention_g9", *ONE_ROUND),),
     "benchmarks.tuning": (

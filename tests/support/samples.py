@@ -45,7 +45,6 @@ SAMPLED = (
     "kernels/test_epilogues.py",
     "kernels/test_external_kernels.py",
     "kernels/test_interleaved_epilogues.py",
-    "kernels/test_packed_products.py",
     "models/test_quantised_models.py",
     "models/test_random_",
     "plan/algorithms/test_winograd.py",

@@ -14,15 +14,13 @@ from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.builders.nbits_matmul import body_of_floats, body_of_integers
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar
 from tilewright.graph.types import SUM, AxisKind, Operator
-from tilewright.kernels.packed_products import WORD_BYTES
 from tilewright.leaves.declaration import Constraints, CostProblem, Mismatch, Problem, Refusal
 from tilewright.records import record
 
 NAME = "packed sums"
 MOST_ROWS = 4
 """Rows that share the numbers that are unpacked: their sums fill the registers."""
-BLOCKS_IN_A_RUN = 128
-"""Blocks whose sums are added up before they go into the totals: roundings grow with the count of these runs."""
+WORD_BYTES = 4
 CYCLES = {False: (1.2, 0.55), True: (0.15, 0.3)}
 """Cycles in which a vector of packed numbers is unpacked, and in which it is multiplied by a row, of floats and of integers."""
 
@@ -48,6 +46,11 @@ class PackedSum:
     def scales(self) -> int:
         """The number of the read of scales."""
         return 1 + self.per_byte
+
+    @property
+    def middle(self) -> float:
+        """The zero point in the middle of the numbers."""
+        return 8.0 if self.per_byte == 2 else 128.0
 
     @property
     def zeros(self) -> int:
@@ -130,7 +133,7 @@ def _are_neighbours(operator: Operator, per_byte: int) -> bool:
 
 def constraints(binding: LeafBinding) -> Constraints:
     """Rows stay together: they share the weights that are unpacked."""
-    return Constraints(whole_axes=frozenset((form_of(binding).row,)))
+    return Constraints(whole_axes=frozenset((form_of(binding).row,)), shares_loops=True)
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:

@@ -114,7 +114,7 @@ class Builder:
     def bring(self, own: Buffer) -> Buffer:
         """A table, or scratch memory."""
         if own.is_written:
-            self._versions[own.name] = 0
+            self._versions.setdefault(own.name, 0)
         return self._tables.setdefault(own.name, own)
 
     def element_bits(self, name: str) -> int:

@@ -46,7 +46,7 @@ class Operation(StrEnum):
     `DOT`: sum (operand 2) of 32-bit lanes plus the products of those narrower lanes of operands 0 and 1 that lie in each: 8
     or 16 bits, of any signs. Of a pair of bfloat16 lanes the second product is added first; each is fused with its
     addition, and denormal numbers are zeros of the same sign before and behind it, as AVX512_BF16 has it. `PAIRS`:
-    neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating.
+    neighbouring products of operands 0 (uint8) and 1 (int8) added up in int16, saturating; the detail promises that none does.
 
     `SPLAT`: a scalar in all lanes. `IOTA`: 0, 1, 2, ... `PREFIX`: a mask of the first `detail` (an index) lanes, of none
     where it is negative, of all where it is larger. `INDEX`: an index as an int64 scalar. `SHUFFLE`: lanes of the operands
@@ -154,6 +154,8 @@ class TileOperation(StrEnum):
 
 NEAR, NORMAL = 1, 2
 """Details of `SCALE`."""
+NOT_SATURATING = 1
+"""The detail of `PAIRS`."""
 
 
 class IntegerOperation(StrEnum):

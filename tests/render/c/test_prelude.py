@@ -12,7 +12,6 @@ import pytest
 import tilewright as tw
 from tests.support.typed import Graphs
 from tilewright import compiler
-from tilewright.c_text.guarded_windows import windows
 from tilewright.c_text.integer_expressions import FLOOR_DIVIDE
 from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import words
@@ -26,6 +25,7 @@ from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, writing
 from tilewright.kernels.functions.scalar_functions import element_memory, lane_functions, scalar_functions
 from tilewright.kernels.helpers import Helper, closure
+from tilewright.leaves.tile_programs.reports import REPORTS
 from tilewright.machine import Machine
 from tilewright.render.c.c_file import nest_text
 from tilewright.render.c.inlined_tiles import DEFINITION
@@ -36,7 +36,7 @@ from tilewright.render.c.program import c_file, lower_program
 WHOLE = [name for name in C_TYPES if "int" in name]
 KNOWN = closure(
     [
-        *(CURSORS, windows(16), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
+        *(CURSORS, *REPORTS.values(), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
         *(*reading(C_TYPES), *writing(C_TYPES), *element_memory(C_TYPES), *lane_functions(FUNCTIONS)),
         *(helper for name in WHOLE for helper in scalar_functions(name, FUNCTIONS)),
     ]
@@ -108,7 +108,7 @@ EXPECTED = {
     _product: {"tw_fetch"},
     _halves: set[str](),
     _integers: set[str](),
-    _lookups: {"tw_out_of_range", "tw_report_position"},
+    _lookups: {"tw_report_position"},
     _windows: set[str](),
     _rounding: set[str](),
     _long_sum: set[str](),

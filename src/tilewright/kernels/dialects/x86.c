@@ -105,32 +105,6 @@ TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
 TW_INLINE tw_int tw_load_words_part(const void *p, long n) { return (tw_int)tw_load_part((const float *)p, n); }
 TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) { tw_store_part((float *)p, (tw_vec)v, n); }
 
-// [packed_sums]
-#if (defined(__AVX512VNNI__) && TW_LANES == 16) || (defined(__AVXVNNI__) && TW_LANES == 8)
-/* The sum with the four products of every lane. */
-typedef tw_int tw_packed_sums;
-TW_INLINE tw_packed_sums tw_packed_add(tw_packed_sums sum, tw_int numbers, tw_int steps) {
-#if TW_LANES == 16
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(numbers), "v"(steps));
-#else
-  __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(numbers), "x"(steps));
-#endif
-  return sum;
-}
-TW_INLINE tw_int tw_packed_whole(tw_packed_sums sum) { return sum; }
-
-// [packed_pairs]
-#if defined(__AVX512BW__) && TW_LANES == 16
-  __asm__("vpmaddubsw %2, %1, %0" : "=v"(pairs) : "v"(numbers), "v"(steps));
-#elif (defined(__AVX2__) && TW_LANES == 8) || (defined(__AVX__) && TW_LANES == 4)
-  __asm__("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(numbers), "x"(steps));
-
-// [packed_whole]
-#if defined(__AVX512BW__) && TW_LANES == 16
-  __asm__("vpmaddwd %2, %1, %0" : "=v"(whole) : "v"(sum), "v"(tw_splat_int(0x00010001)));
-#elif (defined(__AVX2__) && TW_LANES == 8) || (defined(__AVX__) && TW_LANES == 4)
-  __asm__("vpmaddwd %2, %1, %0" : "=x"(whole) : "x"(sum), "x"(tw_splat_int(0x00010001)));
-
 // [products_of_bytes]
 #if defined(__AVX512BW__) && TW_LANES == 16
   tw_u8s8_sums pairs;

@@ -15,9 +15,8 @@ from tilewright.leaves.tile_programs.gathers import Gathers
 from tilewright.leaves.tile_programs.narrow_lanes import lane_type
 from tilewright.leaves.tile_programs.points import Points
 from tilewright.leaves.tile_programs.reports import INFINITE
-from tilewright.leaves.tile_programs.values import Values, rounded
+from tilewright.leaves.tile_programs.values import Values
 from tilewright.tile.builder import Builder
-from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Place, Value
 from tilewright.tile.types import vector
@@ -99,12 +98,6 @@ class MapProgram(Points):
         """Positions along an axis: those of floats are exact below 2^24."""
         value = self.number(self.position(axis))
         return value + self.builder.iota(self.type) if axis == self.vector_axis else value
-
-    def number(self, index: IndexLike) -> Value:
-        """An integer in all lanes, as a number of the type that is computed in."""
-        if isinstance(index, int):
-            return self.builder.constant(rounded(index, self.computed), self.type)
-        return self.builder.splat(self.builder.cast(self.builder.index_value(index), self.computed), self.lanes)
 
     def reported(self, _: Builder, value: Value) -> Value:
         """The value itself; the caller is told of what is not finite."""

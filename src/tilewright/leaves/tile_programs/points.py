@@ -13,6 +13,7 @@ from tilewright.leaves.tile_programs.arguments import Arguments, element_type
 from tilewright.leaves.tile_programs.conversions import loaded, stored
 from tilewright.leaves.tile_programs.lanes import ALL, Lanes
 from tilewright.leaves.tile_programs.strided import strided
+from tilewright.leaves.tile_programs.values import rounded
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import Index, IndexLike
 from tilewright.tile.operations import IntegerOperation
@@ -151,6 +152,12 @@ class Points:
         if isinstance(size, int):
             return size - size % step
         return size - self.builder.define(IntegerOperation.REMAINDER, size, step)
+
+    def number(self, index: IndexLike) -> Value:
+        """An integer in all lanes, as a number of the type that is computed in."""
+        if isinstance(index, int):
+            return self.builder.constant(rounded(index, self.computed), self.type)
+        return self.builder.splat(self.builder.cast(self.builder.index_value(index), self.computed), self.lanes)
 
     # Memory.
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilewright.c_text.lookups import REPORT as OUT_OF_RANGE
-from tilewright.kernels.functions.scalar_functions import REPORT as NOT_FINITE
 from tilewright.kernels.helpers import Helper
 from tilewright.tile.program import Block, CallStatement, statements
 
 POSITION = Helper(
     "tw_report_position",
     """\
-TW_INLINE void tw_report_position(const void *caller, long lookup, long place, long position, long extent) {
-  tw_out_of_range(caller, lookup, place, position, extent);
+static __attribute__((noinline, cold)) void tw_report_position(const struct tw_context *caller, long lookup, long place,
+                                                               long position, long extent) {
+  if (caller->out_of_range)
+    caller->out_of_range(caller->pool, lookup, place, position, extent);
 }
 """,
-    (OUT_OF_RANGE,),
 )
 """A position outside of its dimension: the number of the lookup, where the position lies, what it is, and the extent."""
 INFINITE = Helper(
-    "tw_report_infinite", "TW_INLINE void tw_report_infinite(const void *caller) { tw_not_finite(caller); }\n", (NOT_FINITE,)
+    "tw_report_infinite",
+    """\
+static __attribute__((noinline, cold)) void tw_report_infinite(const struct tw_context *caller) {
+  if (caller->not_finite)
+    caller->not_finite(caller->pool);
+}
+""",
 )
 """A NaN or an infinity."""
 REPORTS = {helper.name: helper for helper in (POSITION, INFINITE)}

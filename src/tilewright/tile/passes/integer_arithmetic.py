@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.tile.operations import NOT_SATURATING
 from tilewright.tile.passes.dialect_builder import DialectBuilder
 from tilewright.tile.passes.float_parts import unsigned
 from tilewright.tile.program import Detail, Value
@@ -71,12 +72,10 @@ def dot(b: DialectBuilder, left: Value, right: Value, total: Value) -> Value:
 
 
 def pairs(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
-    """Products fit 16 bits; their sum is made in 32."""
-    even, odd = (
-        b.cast(left * right, "int32")
-        for left, right in zip(_halves(b, operands[0], "int16"), _halves(b, operands[1], "int16"), strict=True)
-    )
-    return b.saturate(even + odd, "int16")
+    """Products fit 16 bits; their sum is made in 32 where it may not."""
+    halves = zip(_halves(b, operands[0], "int16"), _halves(b, operands[1], "int16"), strict=True)
+    even, odd = (left * right for left, right in halves)
+    return even + odd if detail == NOT_SATURATING else b.saturate(b.cast(even, "int32") + b.cast(odd, "int32"), "int16")
 
 
 def _halves(b: DialectBuilder, x: Value, dtype: str) -> tuple[Value, Value]:

@@ -35,10 +35,18 @@ def arithmetic(body: Names, made: Instruction) -> Iterator[str]:
     entry = vocabulary.dialect.entry(made.operation, *key_types(made.operation, t, made.operands))
     if entry is None or "convertvector" in entry.c:
         yield from without_entry(body, made, operands)
+    elif entry.c and vocabulary.is_x86 and _is_sum_of_products(made):
+        yield from body.opaque(made, operators(body, made, entry, operands))
     elif entry.c:
         yield body.defined(made, operators(body, made, entry, operands))
     else:
         yield from assembly(body, made, entry, operands)
+
+
+def _is_sum_of_products(made: Instruction) -> bool:
+    """Whether products of pairs are added: GCC would add them up in another order, and keep them all until then."""
+    is_product = (isinstance(one, Instruction) and one.operation is Operation.PAIRS for one in made.operands)
+    return made.operation is Operation.ADD and any(is_product)
 
 
 def operators(body: Names, made: Instruction, entry: Entry, operands: list[str]) -> str:

@@ -119,11 +119,15 @@ class Names(ABC):
 
     def kept(self, made: Instruction, text: str) -> Iterator[str]:
         """Statements: a value that memory has. One of several users stays in a register: GCC 12 would load it for each."""
-        c, name = self.vocabulary.type(made.type), self.value(made)
         if made.type.lanes == 1 or self.users[id(made)] < 2 or not self.vocabulary.is_x86:
-            yield f"const {c} {name} = {text};"
-            return
-        yield f"{c} {name} = {text};"
+            yield self.defined(made, text)
+        else:
+            yield from self.opaque(made, text)
+
+    def opaque(self, made: Instruction, text: str) -> Iterator[str]:
+        """Statements: a value of which a compiler does not know where it is from."""
+        name = self.value(made)
+        yield f"{self.vocabulary.type(made.type)} {name} = {text};"
         yield f'__asm__("" : "+{self.vocabulary.constraint(made.type)}"({name}));'
 
     @abstractmethod
