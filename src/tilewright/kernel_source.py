@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Protocol
 
@@ -15,21 +16,17 @@ class SourceKind(Enum):
     ASSEMBLY = "assembly"
     OBJECT = "object"
     TILE = "tile"
-    """A tile program: `render/kernel_sources.py` makes assembly or C of it."""
+    """Tile programs: `render/c/kernel_sources.py` makes assembly or C of them."""
 
 
 class TileSource(Protocol):
-    """What makes a tile program; equal ones make equal programs."""
+    """What makes tile programs; equal ones make equal programs."""
 
-    @property
-    def name(self) -> str:
-        """The function that it becomes."""
-
-    def program(self) -> Any:
-        """The `tile.program.TileProgram`."""
+    def programs(self) -> Sequence[Any]:
+        """The `tile.program.TileProgram`s, each a function."""
 
     def printed(self) -> str:
-        """Its text, for digests."""
+        """Their text, for digests."""
 
 
 @record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.kernels import registered
+from tilewright.render.c.kernel_sources import rendered
 
 SHAPES = {
     "matmul_avx512_f32_6x64": frozenset({(6, 4)}),
@@ -17,7 +18,7 @@ GOLDEN = {name: Path(__file__).parent / "kernels" / f"{name}.c" for name in SHAP
 def emitted(name: str) -> str:
     """The C of a registered kernel for its golden shapes."""
     kernel = next(kernel for kernel in registered() if kernel.name == name)
-    content = kernel.emit(name, SHAPES[name]).content
+    content = rendered(kernel.emit(name, SHAPES[name])).content
     assert isinstance(content, str)
     return content
 

@@ -12,8 +12,10 @@ import pytest
 
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command, parameters
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import FLOAT32, Along, Epilogue, matrix_abi
+from tilewright.leaves.matrix_tiles.epilogues import EpilogueBody
 
 KINDS = [Along(rows=rows, columns=columns, is_far=True) for rows, columns in product((False, True), repeat=2)]
 TEXT = """
@@ -22,10 +24,16 @@ TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x
 }
 """
 """Of one number, one per column, one per row, one per element."""
-ENDING = Epilogue("ending", TEXT, tuple(KINDS))
-STREAMED = Epilogue("ending", TEXT, tuple(KINDS), non_temporal=True)
+BODY = apply("add", apply("multiply", apply("add", Load(0), Load(2)), Load(3)), Load(4))
+BODY = apply("subtract", apply("maximum", BODY, Literal(-1.0)), Load(1))
+ENDING = Epilogue("ending", TEXT, tuple(KINDS), values=EpilogueBody(BODY, ("float32",) * 4))
+STREAMED = replace(ENDING, non_temporal=True)
 TYPES = ("uint8", "int32", "int16", "bool")
-CONVERTED = replace(ENDING, operands=tuple(replace(kind, element_type=one) for kind, one in zip(KINDS, TYPES, strict=True)))
+CONVERTED = replace(
+    ENDING,
+    operands=tuple(replace(kind, element_type=one) for kind, one in zip(KINDS, TYPES, strict=True)),
+    values=EpilogueBody(BODY, TYPES),
+)
 DEPTHS = (0, 1, 7, 33)
 ONE_STEP = {"k_1": "1", "a_step_1": "0", "b_step_1": "0", "k_2": "1", "a_step_2": "0", "b_step_2": "0"}
 """Of the reduction loops around that over k."""

@@ -19,7 +19,7 @@ from tilewright import settings
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
 from tilewright.kernels.contract import matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
-from tilewright.render.kernel_sources import rendered
+from tilewright.render.c.kernel_sources import rendered
 from tilewright.runtime.compilation.flags import BY_FAMILY, COMMON, X86_64
 
 FLAGS = [*COMMON, "-Wall", "-Wextra", "-Werror"]
@@ -56,6 +56,7 @@ def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: s
 
 def linked(words: Sequence[str], sources: Sequence[KernelSource]) -> Path:
     """What a command makes of these translation units. All workers of a test run share what one has compiled."""
+    sources = list(map(rendered, sources))
     contents = [source.octets for source in sources]
     key = hashlib.sha256(repr((words, [source.kind for source in sources], contents)).encode()).hexdigest()
     library = _workspace() / f"{key}.so"

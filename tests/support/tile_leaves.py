@@ -16,9 +16,10 @@ from tilewright.errors import InternalError
 from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import CALLER, LoweredTile, PlaceArgument, TileArgument
 from tilewright.leaves.registry import lowered
-from tilewright.leaves.tile_programs.arguments import Arguments, element_type
+from tilewright.leaves.tile_programs.arguments import Arguments
 from tilewright.leaves.tile_programs.gathers import LOOKUPS_BEFORE
 from tilewright.tile.interpreter import Interpreted
+from tilewright.tile.types import element_type
 from tilewright.tile.verifier import verify
 
 Array = np.ndarray[Any, np.dtype[Any]]

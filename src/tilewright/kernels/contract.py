@@ -151,7 +151,7 @@ class EpilogueValues(Protocol):
     """What an epilogue makes of a sum, in tile operations; equal ones are equal objects."""
 
     def value(self, builder: Builder, total: Value, operands: Sequence[Value]) -> Value:
-        """Of a sum and an operand each, all of the type that sums have."""
+        """The elements that are stored, of a sum, and of the elements of each operand in as many lanes."""
 
 
 @record
@@ -173,7 +173,7 @@ class Epilogue:
     element_type: str = ""
     """What floats are converted to where they are stored, of a kernel that sums integers; "" if C has the kernel's own type."""
     values: EpilogueValues | None = None
-    """The same function for tile programs, of epilogues that they have the bits of `text` for; None for all others."""
+    """The same function for tile programs."""
 
     def parameters(self) -> tuple[str, ...]:
         """What the signature of the kernel has beside the product's.

@@ -6,17 +6,33 @@ What is kept of plans and of generated code is kept apart by the digests of the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 from tilewright.graph.exactness import INTEGERS
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel
+from tilewright.records import record
+from tilewright.tile.builder import Builder
+from tilewright.tile.program import Value
 
 NAME = "kernel"
 TEXT = "TW_INLINE tw_vec ending(tw_vec sum) { return sum; }\n"
+
+
+@record
+class _Nothing:
+    def value(self, builder: Builder, total: Value, operands: Sequence[Value]) -> Value:
+        """The sum itself."""
+        return total
+
+
 OPERANDS = tuple(Along(rows, columns, is_far=rows and columns) for rows in (True, False) for columns in (True, False))
-EPILOGUES = (None, Epilogue("ending", TEXT), Epilogue("ending", TEXT, OPERANDS, non_temporal=True))
+EPILOGUES = (
+    None,
+    Epilogue("ending", TEXT, values=_Nothing()),
+    Epilogue("ending", TEXT, OPERANDS, non_temporal=True, values=_Nothing()),
+)
 """A kernel ends without an epilogue, with one without operands, and with operands that move in every way."""
 
 

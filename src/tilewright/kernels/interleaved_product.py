@@ -21,12 +21,12 @@ from tilewright.kernels.contract import ElementTypes, Epilogue, MicroKernel, Var
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
-from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
-from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER, Accumulators
+from tilewright.kernels.f32.outer_product_tile import PRODUCT, ROWS_PER_POINTER, Accumulators
 from tilewright.kernels.helpers import filled
+from tilewright.kernels.products import TALL_REGISTERS
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
-from tilewright.kernels.tile_sources import tile_source
+from tilewright.kernels.tile_sources import ProductSource
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.records import record
 from tilewright.tile.products.arithmetic import Arithmetic as TileArithmetic
@@ -103,7 +103,8 @@ def interleaved_product_kernel(
         if epilogue is not None or arithmetic.tile is None:
             return in_c()
         shape, of_tile = Shape(m, tile.vectors, dialect.lanes, tile.is_edge), arithmetic.tile(*arithmetic.element_types[:2])
-        return tile_source(tile.function, dialect, of_tile, shape, PLAIN, in_c, arithmetic.features)
+        source = ProductSource(name, dialect, arithmetic.features, of_tile, (shape,), PLAIN)
+        return KernelSource(SourceKind.TILE, source, joins=True)
 
     columns = vectors * dialect.lanes
     name = f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}"

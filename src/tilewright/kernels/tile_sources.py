@@ -1,44 +1,49 @@
-"""Micro kernels of one shape as tile programs."""
+"""Micro kernels as tile programs: of one shape for the linker, or of several with the function that chooses among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import field
 from functools import cache
 from itertools import product as pairs
 
-from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.records import record
 from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.dialects.registry import with_vectors
 from tilewright.tile.index import IndexLike
 from tilewright.tile.printer import printed
 from tilewright.tile.products.arithmetic import Arithmetic
 from tilewright.tile.products.tile import Finish, Options, Shape, product
 from tilewright.tile.program import Buffer, TileProgram, Value
+from tilewright.tile.types import element_type
 
 
 @record
 class ProductSource:
-    """The register tile of a product."""
+    """The register tiles of a product, a function each; of a whole kernel with C of the function that chooses among them."""
 
     name: str
-    dialect: Dialect
+    vectors: VectorDialect
+    features: frozenset[str]
+    """What the kernel needs besides the dialect's."""
     arithmetic: Arithmetic
-    shape: Shape
+    shapes: tuple[Shape, ...]
     options: Options
-    otherwise: Callable[[], KernelSource] = field(compare=False)
-    """The same function in C, for what assembly cannot render."""
+    choice: str = ""
 
-    def program(self) -> TileProgram:
-        """Of `TileSource.program`."""
-        return product(self.name, self.arithmetic, self.shape, self.options)
+    @property
+    def dialect(self) -> Dialect:
+        """The instructions of its programs."""
+        return tile_dialect(self.vectors, self.features)
+
+    def programs(self) -> list[TileProgram]:
+        """Of all shapes."""
+        return [product(f"{self.name}_{one.suffix}", self.arithmetic, one, self.options) for one in self.shapes]
 
     def printed(self) -> str:
         """Of `TileSource.printed`."""
-        return printed(self.program())
+        return "\n".join([*map(printed, self.programs()), self.choice])
 
 
 @record
@@ -51,7 +56,7 @@ class ProgramEnding:
         """Of `tile.products.tile.Ending`."""
         operands = []
         for number, along in enumerate(self.epilogue.operands):
-            buffer = builder.buffer(f"e{number}", along.element_type)
+            buffer = builder.buffer(f"e{number}", element_type(along.element_type))
             operands.append((buffer, builder.integer(f"e{number}_row") if along.rows else 0, along))
         return _Finish(self.epilogue, operands, lanes)
 
@@ -70,44 +75,26 @@ class _Finish:
                 for i, column in pairs(range(shape.rows), columns):
                     builder.prefetch(buffer, row * i + column)
 
-    def value(self, builder: Builder, total: Value, place: tuple[int, int], mask: Value | None) -> Value:
+    def value(self, builder: Builder, total: Value, place: tuple[int, int], count: IndexLike | None) -> Value:
         """Of `tile.products.tile.Finish`."""
-        assert self.epilogue.values is not None
         given = []
         for buffer, row, along in self.operands:
+            elements = total.type.of(buffer.dtype)
             if along.columns:
-                given.append(builder.load(buffer, row * place[0] + place[1] * self.lanes, total.type, mask))
+                mask = None if count is None else builder.prefix(count, elements)
+                given.append(builder.load(buffer, row * place[0] + place[1] * self.lanes, elements, mask))
             else:
-                given.append(builder.broadcast(buffer, row * place[0], total.type))
+                given.append(builder.broadcast(buffer, row * place[0], elements))
+        assert self.epilogue.values is not None
         return self.epilogue.values.value(builder, total, given)
 
 
-def is_of_tiles(epilogue: Epilogue | None, total: str) -> bool:
-    """Whether tile programs end so: with nothing, or with operations whose operands have the type of sums, stored as such."""
-    if epilogue is None:
-        return True
-    is_plain = not (epilogue.non_temporal or epilogue.element_type) and all(
-        one.element_type == total for one in epilogue.operands
-    )
-    return epilogue.values is not None and is_plain
-
-
 @cache
-def tile_dialect(dialect: VectorDialect, features: frozenset[str]) -> Dialect:
-    """A dialect of vectors as tile programs know it, with what a kernel needs besides."""
-    of_tiles = dialect.name, dialect.architecture, dialect.features | features, dialect.vector_bits, dialect.registers
-    return Dialect(*of_tiles, has_mask_registers=dialect.vector_bits == 512)
+def tile_dialect(dialect: VectorDialect, features: frozenset[str] = frozenset()) -> Dialect:
+    """The instructions of tile programs for a dialect of vectors and a CPU that has these features, too.
 
-
-def tile_source(
-    function: str,
-    dialect: VectorDialect,
-    arithmetic: Arithmetic,
-    shape: Shape,
-    options: Options,
-    otherwise: Callable[[], KernelSource],
-    features: frozenset[str] = frozenset(),
-) -> KernelSource:
-    """A tile for the linker."""
-    source = ProductSource(function, tile_dialect(dialect, features), arithmetic, shape, options, otherwise)
-    return KernelSource(SourceKind.TILE, source, joins=True)
+    >>> from tilewright.kernels import dialect_for
+    >>> tile_dialect(dialect_for("any", frozenset())).name
+    'portable'
+    """
+    return with_vectors(dialect.architecture, dialect.features | features, dialect.vector_bits)

@@ -17,12 +17,12 @@ from tilewright.kernels.conversions import BITS
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES, whole_numbers
-from tilewright.kernels.f32.outer_product import TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER, Accumulators
 from tilewright.kernels.helpers import filled, texts
 from tilewright.kernels.interleaved_product import given, words
+from tilewright.kernels.products import TALL_REGISTERS
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
-from tilewright.kernels.tile_sources import tile_source
+from tilewright.kernels.tile_sources import ProductSource
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.records import record
 from tilewright.tile.products.arithmetic import of_elements
@@ -107,7 +107,9 @@ def typed_product_kernel(
         if epilogue is not None or len(set(arithmetic.element_types)) > 1:
             return in_c()
         shape = Shape(m, tile.vectors, lanes, tile.is_edge)
-        return tile_source(tile.function, dialect, of_elements(arithmetic.element_types[0]), shape, PLAIN, in_c)
+        of_tile = of_elements(arithmetic.element_types[0])
+        source = ProductSource(name, dialect, arithmetic.features, of_tile, (shape,), PLAIN)
+        return KernelSource(SourceKind.TILE, source, joins=True)
 
     columns = vectors * lanes
     return matmul_kernel(

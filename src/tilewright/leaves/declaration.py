@@ -154,11 +154,21 @@ class CFile(Protocol):
 
 
 @record
+class InlinedSource:
+    """Tile programs as functions of a file: `always` inlined where they are called, or never."""
+
+    source: KernelSource
+    always: bool
+
+
+@record
 class Functions:
     """Functions that leaves call: what stands in their file, and what is linked with it."""
 
     text: tuple[str, ...] = ()
     linked: tuple[KernelSource, ...] = ()
+    inlined: tuple[InlinedSource, ...] = ()
+    """What stands before the text."""
 
 
 @record

@@ -140,7 +140,11 @@ def literal_axis(statement: Any) -> str | None:
 def functions(file: CFile, statements: Iterable[Any]) -> Functions:
     """The functions that leaves of a file call."""
     found = [leaf.functions(file, of_leaf) for leaf, of_leaf in _by_leaf(statements) if leaf.functions is not None]
-    return Functions(tuple(text for one in found for text in one.text), tuple(unit for one in found for unit in one.linked))
+    return Functions(
+        tuple(text for one in found for text in one.text),
+        tuple(unit for one in found for unit in one.linked),
+        tuple(source for one in found for source in one.inlined),
+    )
 
 
 def characters(file: CFile, statements: Iterable[Any]) -> dict[str, int]:

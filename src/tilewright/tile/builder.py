@@ -327,9 +327,9 @@ class Builder:
         self._block.append(Assign(variable, value))
         variable.version += 1
 
-    def define(self, operation: IntegerOperation, *operands: IndexLike | Value) -> Index:
+    def define(self, operation: IntegerOperation, *operands: IndexLike | Value | Place) -> Index:
         """An integer that no polynomial is."""
-        key = ("integer", operation, *(one if isinstance(one, int | Index) else self._key(one) for one in operands))
+        key = ("integer", operation, *(self._key(one) if isinstance(one, Value) else one for one in operands))
         for known in reversed(self._known):
             if (found := known.get(key)) is not None:
                 return named(found)  # type: ignore[arg-type]

@@ -189,7 +189,10 @@ class Interpreted:
 
         return step
 
-    def _integer_operand(self, operand: IndexLike | Value) -> Callable[[_Frame], int]:
+    def _integer_operand(self, operand: IndexLike | Value | Place) -> Callable[[_Frame], int]:
+        if isinstance(operand, Place):
+            name, start = operand.buffer, index_function(operand.index)
+            return lambda frame: frame.buffers[name].ctypes.data + start(frame.integers) * frame.buffers[name].itemsize
         if isinstance(operand, Value):
             slot = self._slot(operand)
             return lambda frame: int(frame.values[slot][0])
@@ -567,5 +570,6 @@ INTEGER_FUNCTIONS: Mapping[IntegerOperation, Callable[..., int]] = {
     IntegerOperation.EITHER: lambda left, right: int(bool(left) or bool(right)),
     IntegerOperation.CHOOSE: lambda condition, yes, no: yes if condition else no,
     IntegerOperation.VALUE: int,
+    IntegerOperation.ADDRESS: int,
     IntegerOperation.OPAQUE: int,
 }

@@ -162,8 +162,9 @@ class IntegerOperation(StrEnum):
     """What defines an integer that no polynomial is: of indices, or of a scalar value (`VALUE`, converted to int64).
 
     Division is floor division by a positive number. Comparisons give 0 or 1; `CHOOSE` gives its second operand where the
-    first is not 0, else its third. `OPAQUE` is its operand, which a compiler is not to know: what is loaded from places that
-    it is in is loaded again in each block that defines it anew.
+    first is not 0, else its third. `ADDRESS` is where a place lies in memory, in bytes. `OPAQUE` is its
+    operand, which a compiler is not to know: what is loaded from places that it is in is loaded again in each block that
+    defines it anew.
     """
 
     MINIMUM = "minimum"
@@ -176,4 +177,5 @@ class IntegerOperation(StrEnum):
     EITHER = "either"
     CHOOSE = "choose"
     VALUE = "value"
+    ADDRESS = "address"
     OPAQUE = "opaque"

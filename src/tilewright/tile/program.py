@@ -215,7 +215,7 @@ class Integer:
 
     __slots__ = ("name", "operands", "operation")
 
-    def __init__(self, name: str, operation: IntegerOperation, operands: tuple[IndexLike | Value, ...]) -> None:
+    def __init__(self, name: str, operation: IntegerOperation, operands: tuple[IndexLike | Value | Place, ...]) -> None:
         self.name, self.operation, self.operands = name, operation, operands
 
 

@@ -104,3 +104,12 @@ def vector(dtype: str, lanes: int = 1) -> Type:
 
 INDEX = vector("int64")
 """Of positions and sizes."""
+
+
+def element_type(dtype: str) -> str:
+    """The type of lanes that elements are loaded as: truth values and codes of fewer bits are bytes.
+
+    >>> element_type("float16"), element_type("bool"), element_type("int4")
+    ('float16', 'uint8', 'uint8')
+    """
+    return dtype if dtype in BITS else "uint8"

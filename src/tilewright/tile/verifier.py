@@ -60,6 +60,15 @@ def verify(program: TileProgram) -> TileProgram:
     return program
 
 
+INTEGER_OPERANDS = {
+    IntegerOperation.VALUE: 1,
+    IntegerOperation.ADDRESS: 1,
+    IntegerOperation.OPAQUE: 1,
+    IntegerOperation.CHOOSE: 3,
+}
+"""How many an integer is defined by; others by two."""
+
+
 class _Refused(Exception):
     """Why a statement is wrong."""
 
@@ -208,13 +217,17 @@ class _Verifier:
     def _integer(self, integer: Integer) -> None:
         operands, operation = integer.operands, integer.operation
         _need(integer.name not in self.ranges, f"{integer.name} is a name already")
-        count = {IntegerOperation.VALUE: 1, IntegerOperation.OPAQUE: 1, IntegerOperation.CHOOSE: 3}.get(operation, 2)
+        count = INTEGER_OPERANDS.get(operation, 2)
         _need(len(operands) == count, f"it has {len(operands)} operands, not {count}")
         for one in operands:
             _need(isinstance(one, Value) is (operation is IntegerOperation.VALUE), f"{operation} is of other operands")
+            _need(isinstance(one, Place) is (operation is IntegerOperation.ADDRESS), f"{operation} is of other operands")
             if isinstance(one, Value):
                 self._value(one)
                 _need(one.type.lanes == 1 and not one.type.is_mask, f"{one.type} is no integer")
+            elif isinstance(one, Place):
+                self._buffer(one)
+                self._place(one)
             else:
                 self._index(one)
         if operation in (IntegerOperation.FLOOR_DIVIDE, IntegerOperation.REMAINDER):

@@ -1,4 +1,4 @@
-static void rows_39a84c1a(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long stride_0) {
+static void rows_9710c64e(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long stride_0) {
   {
     const long tw_n0 = size_d1;
     float *tw_p0 = tensor_0;
@@ -74,28 +74,28 @@ static void rows_39a84c1a(float *const tensor_0, float *const tensor_1, float *c
       const float32x16 tw_v24 = __builtin_shufflevector(tw_v20, tw_v20, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
       const float tw_v25_x = tw_p1[tw_i1];
       float32x16 tw_v25 = (float32x16)in_16_lanes(tw_v25_x);
-      __asm__("" : "+v"(tw_v25));
+      keep_v(tw_v25);
       float32x16 tw_v26;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v26) : "v"(tw_v25), "v"(tw_v21));
       const float tw_v27 = tw_v26[0];
       tw_p1[tw_i1] = tw_v27;
       const float tw_v28_x = tw_p1[tw_i1 + 1];
       float32x16 tw_v28 = (float32x16)in_16_lanes(tw_v28_x);
-      __asm__("" : "+v"(tw_v28));
+      keep_v(tw_v28);
       float32x16 tw_v29;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v29) : "v"(tw_v28), "v"(tw_v22));
       const float tw_v30 = tw_v29[0];
       tw_p1[tw_i1 + 1] = tw_v30;
       const float tw_v31_x = tw_p1[tw_i1 + 2];
       float32x16 tw_v31 = (float32x16)in_16_lanes(tw_v31_x);
-      __asm__("" : "+v"(tw_v31));
+      keep_v(tw_v31);
       float32x16 tw_v32;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v32) : "v"(tw_v31), "v"(tw_v23));
       const float tw_v33 = tw_v32[0];
       tw_p1[tw_i1 + 2] = tw_v33;
       const float tw_v34_x = tw_p1[tw_i1 + 3];
       float32x16 tw_v34 = (float32x16)in_16_lanes(tw_v34_x);
-      __asm__("" : "+v"(tw_v34));
+      keep_v(tw_v34);
       float32x16 tw_v35;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v35) : "v"(tw_v34), "v"(tw_v24));
       const float tw_v36 = tw_v35[0];
@@ -602,7 +602,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         }
       }
       /* weights: softmax */
-      rows_39a84c1a(C, partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m, partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m, running_P_factor, size_m, 80);
+      rows_9710c64e(C, partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m, partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m, running_P_factor, size_m, 80);
       if (at_l_1 != at_l) {
         /* out_multiply: correct */
         map_8bf59a1a(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, running_P_factor, size_m, 64);

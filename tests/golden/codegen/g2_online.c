@@ -1,4 +1,4 @@
-static void rows_59a5bc56(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
+static void rows_7dd81141(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
   {
     const long tw_n0 = size_d1;
     const long tw_n1 = size_d2;
@@ -108,28 +108,28 @@ static void rows_59a5bc56(float *const tensor_0, float *const tensor_1, float *c
       const float32x16 tw_v37 = __builtin_shufflevector(tw_v33, tw_v33, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
       const float tw_v38_x = tw_p1[tw_i1];
       float32x16 tw_v38 = (float32x16)in_16_lanes(tw_v38_x);
-      __asm__("" : "+v"(tw_v38));
+      keep_v(tw_v38);
       float32x16 tw_v39;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v39) : "v"(tw_v38), "v"(tw_v34));
       const float tw_v40 = tw_v39[0];
       tw_p1[tw_i1] = tw_v40;
       const float tw_v41_x = tw_p1[tw_i1 + 1];
       float32x16 tw_v41 = (float32x16)in_16_lanes(tw_v41_x);
-      __asm__("" : "+v"(tw_v41));
+      keep_v(tw_v41);
       float32x16 tw_v42;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v42) : "v"(tw_v41), "v"(tw_v35));
       const float tw_v43 = tw_v42[0];
       tw_p1[tw_i1 + 1] = tw_v43;
       const float tw_v44_x = tw_p1[tw_i1 + 2];
       float32x16 tw_v44 = (float32x16)in_16_lanes(tw_v44_x);
-      __asm__("" : "+v"(tw_v44));
+      keep_v(tw_v44);
       float32x16 tw_v45;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v45) : "v"(tw_v44), "v"(tw_v36));
       const float tw_v46 = tw_v45[0];
       tw_p1[tw_i1 + 2] = tw_v46;
       const float tw_v47_x = tw_p1[tw_i1 + 3];
       float32x16 tw_v47 = (float32x16)in_16_lanes(tw_v47_x);
-      __asm__("" : "+v"(tw_v47));
+      keep_v(tw_v47);
       float32x16 tw_v48;
       __asm__("vmaxps %2, %1, %0" : "=v"(tw_v48) : "v"(tw_v47), "v"(tw_v37));
       const float tw_v49 = tw_v48[0];
@@ -546,7 +546,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         }
       }
       /* weights: softmax */
-      rows_59a5bc56(C, running_P_row_max, running_P_row_sum, running_P_factor, size_m, 128, 144);
+      rows_7dd81141(C, running_P_row_max, running_P_row_sum, running_P_factor, size_m, 128, 144);
       if (at_l != 0) {
         /* out_multiply: correct */
         map_8bf59a1a(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_factor, size_m, stride_E_1);

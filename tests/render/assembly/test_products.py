@@ -22,7 +22,7 @@ from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
 from tilewright.tile.interpreter import interpret
 from tilewright.tile.products import arithmetic
-from tilewright.tile.products.tile import PLAIN, Options, Shape, product
+from tilewright.tile.products.tile import LINE_BYTES, PLAIN, Options, Shape, product
 from tilewright.tile.program import TileProgram
 from tilewright.tile.types import BITS
 from tilewright.tile.verifier import verify
@@ -43,7 +43,7 @@ ARITHMETIC = {
 BODY = apply("maximum", apply("add", apply("multiply", Load(0), Literal(0.5)), Load(1)), Literal(0.0))
 BODY = apply("abs", apply("subtract", apply("negative", BODY), apply("divide", Load(2), Load(3))))
 OPERANDS = (Along(rows=False, columns=True), Along(rows=True, columns=True, is_far=True), Along(rows=True, columns=False))
-ENDING = ProgramEnding(Epilogue("ending", "", OPERANDS, values=EpilogueBody(BODY)))
+ENDING = ProgramEnding(Epilogue("ending", "", OPERANDS, values=EpilogueBody(BODY, ("float32",) * 3)))
 OPTIONS = (
     Options(prefetch=("left",)),
     Options(prefetch=("left", "target")),
@@ -52,6 +52,8 @@ OPTIONS = (
     Options(reduction_loops=3),
     Options(unroll=2),
     Options(ending=ENDING),
+    Options(ending=ENDING, is_streamed=True),
+    Options(known=((0.0, 1.0, -1.0), (2.5, 0.0, 1.0), (0.0, 0.0, 0.0), (-1.0, 0.3, 0.0), (0.0, 0.0, -0.5))),
 )
 CASES = [
     *((name, dialect, (3, 2), PLAIN) for name, dialect in pairs(ARITHMETIC, ("avx512_vnni", "avx2"))),
@@ -87,7 +89,7 @@ def test_bits_are_those_of_the_interpreter(
     for (one, program), k, is_strided in pairs(programs.items(), STEPS[options.prefetches_next :], (False, True)):
         given = _given(random, how, one, k, is_strided)
         names = [one if isinstance(one, str) else getattr(one, "name", "") for one in program.parameters]
-        expected = given | {"c": given["c"].copy()}
+        expected = given | {"c": _copy(given["c"])}
         interpret(program, *(expected[name] for name in names))
         function = getattr(library, program.name)
         function(*(ctypes.c_long(_address(given[name])) for name in names))
@@ -108,13 +110,13 @@ def _address(value: Any) -> int:
 
 def _given(random: np.random.Generator, how: arithmetic.Arithmetic, shape: Shape, k: int, is_strided: bool) -> dict[str, Any]:
     columns, around, column = shape.vectors * shape.lanes, 3, 3 if is_strided else 1
-    row, depth = columns * how.group + 1, k // how.group + 1
+    row, depth, pitch = columns * how.group + 1, k // how.group + 1, columns + (around if is_strided else 16)
     a_row = 4 * k * column + around
     return {
         **{"k": k, "k_1": 2, "k_2": 2, "a": _drawn(random, how.left, shape.rows * a_row + 8), "a_row": a_row},
         **{"a_column": column, "a_step_1": k * column, "a_step_2": 2 * k * column},
         **{"b": _drawn(random, how.right, 5 * depth * row + columns * how.group), "b_row": row, "b_step_1": 1, "b_step_2": 2},
-        **{"c": _drawn(random, how.total, shape.rows * (columns + around)), "c_row": columns + around, "accumulate": is_strided},
+        **{"c": _lines(random, how.total, shape.rows * pitch), "c_row": pitch, "accumulate": is_strided},
         **{f"e{i}": _drawn(random, "float32", shape.rows * columns) for i in range(len(OPERANDS))},
         **{f"e{i}_row": columns for i in range(len(OPERANDS))},
         **{"next": np.zeros(4096, np.float32), "lines": 7, "last": shape.lanes - 1},
@@ -127,6 +129,20 @@ def _drawn(random: np.random.Generator, dtype: str, size: int) -> np.ndarray[Any
     if dtype.startswith("float"):
         return random.standard_normal(size).astype(dtype)
     return random.integers(0, 2 ** BITS[dtype] - 1, size, np.uint64).astype(dtype)
+
+
+def _copy(lines: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same numbers, which begin with a cache line, too."""
+    copied = _lines(np.random.default_rng(0), "int8", lines.nbytes).view(lines.dtype)
+    copied[:] = lines
+    return copied
+
+
+def _lines(random: np.random.Generator, dtype: str, size: int) -> np.ndarray[Any, Any]:
+    """Numbers that begin with a cache line."""
+    numbers = _drawn(random, dtype, size + LINE_BYTES)
+    first = -numbers.ctypes.data % LINE_BYTES // numbers.itemsize
+    return numbers[first : first + size]
 
 
 def test_a_tile_of_more_values_than_registers_is_refused() -> None:

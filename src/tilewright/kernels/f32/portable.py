@@ -11,6 +11,6 @@ from tilewright.kernels.f32.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 KERNELS = (
-    outer_product_kernel(DIALECT, 6, 2, peak_share=0.69, unroll=1),
+    outer_product_kernel(DIALECT, 6, 2, peak_share=0.69),
     inner_product_kernel(DIALECT, 2, peak_share=0.5),
 )

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.kernels.dialects.power10 import DIALECT
-from tilewright.kernels.f32.outer_product import outer_product_kernel
-from tilewright.kernels.f32.outer_product_tile import Tile
+from tilewright.kernels.f32.outer_product_tile import Tile, block_kernel
 
 BLOCK = 4
 """Rows and columns of an accumulator."""
@@ -62,6 +61,6 @@ class BlockTile(Tile):
 
 # Not measured, for want of a machine: the matrix unit's gain of 2, and the share that tiles reach on CPUs at hand.
 KERNELS = tuple(
-    outer_product_kernel(DIALECT, rows, vectors, peak_share=2 * 0.9, form=BlockTile, rows_per_instruction=BLOCK)
+    block_kernel(DIALECT, rows, vectors, BlockTile, peak_share=2 * 0.9, rows_per_instruction=BLOCK)
     for rows, vectors in ((8, 4), (16, 2))
 )

@@ -31,7 +31,7 @@ def unrolled_kernel(dialect: VectorDialect, rows: int, vectors: int, steps: int,
     'matmul_avx512_f32_4x48_unroll2'
     """
     share = min(1.0, rows * vectors / LATENCY_SUMS) * rows * vectors / (rows * vectors + 1)
-    kernel = outer_product_kernel(dialect, rows, vectors, peak_share=share, unroll=steps, prefetch=prefetch, assembles=False)
+    kernel = outer_product_kernel(dialect, rows, vectors, peak_share=share, unroll=steps, prefetch=prefetch)
     return replace(kernel, name=f"{kernel.name}_unroll{steps}")
 
 

@@ -17,6 +17,6 @@ from tilewright.kernels.f32.outer_product import outer_product_kernel
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 KERNELS = (
     replace(outer_product_kernel(PORTABLE, 2, 4, peak_share=0.75), architecture="x86_64"),
-    outer_product_kernel(AVX, 6, 2, peak_share=0.86, unroll=2),
+    outer_product_kernel(AVX, 6, 2, peak_share=0.86),
     inner_product_kernel(AVX, 2, peak_share=0.5),
 )

@@ -11,7 +11,7 @@ from tilewright.kernels.f32.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 KERNELS = (
-    outer_product_kernel(DIALECT, 6, 2, peak_share=0.95, unroll=2),
-    outer_product_kernel(DIALECT, 12, 1, peak_share=0.87, unroll=1),
+    outer_product_kernel(DIALECT, 6, 2, peak_share=0.95),
+    outer_product_kernel(DIALECT, 12, 1, peak_share=0.87),
     *(inner_product_kernel(DIALECT, 2, peak_share=0.6, prefetch=prefetch) for prefetch in ((), ("right",))),
 )

@@ -12,16 +12,14 @@ from tilewright.kernels.f32.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 SHARES = {(6, 4): 0.97, (8, 3): 0.955, (14, 2): 0.935, (12, 2): 0.94, (28, 1): 0.94}
-UNROLL = {(): 4, ("left",): 2, ("left", "target"): 2, ("right",): 4}
-"""Steps per trip by prefetched operands: Clang spills with more in 14x32, where A is prefetched between trips."""
+PREFETCHED: tuple[tuple[str, ...], ...] = ((), ("left",), ("left", "target"), ("right",))
+"""Operands that a kernel of each tile prefetches."""
 
 KERNELS = (
     *(
-        outer_product_kernel(
-            DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, unroll=UNROLL[prefetch], has_nested=not prefetch
-        )
+        outer_product_kernel(DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, has_nested=not prefetch)
         for (rows, vectors), share in SHARES.items()
-        for prefetch in UNROLL
+        for prefetch in PREFETCHED
     ),
     *(
         outer_product_kernel(DIALECT, rows, vectors, peak_share=share, reduction_loops=NESTED_LOOPS)

@@ -7,41 +7,20 @@ rows of A two by two; each pair meets all vectors of B in MII NI multiply-adds s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from tilewright.kernels.contract import OperandRole
 from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.f32.outer_product import outer_product_kernel
-from tilewright.kernels.f32.outer_product_tile import Tile
 from tilewright.kernels.replaceable import COLUMN, DEPTH, PRODUCT_16X16, ROW, Edges, Lowering, Operand, Resources
 from tilewright.machine.description import CPU
-from tilewright.records import record
 
 ROWS, VECTORS, LEFT_REGISTERS = 6, 4, 2
 """MI, NI, MII of the paper."""
 
 
-@record
-class GroupedTile(Tile):
-    """A tile whose step holds `group` elements of A in registers at a time (Algorithm 2, lines 7 to 12)."""
-
-    group: int = 1
-
-    def products(self) -> Iterator[str]:
-        """All multiply-adds of a step, group by group. TW_KEEP makes the broadcasts of a group registers of their own."""
-        for first in range(0, self.rows, self.group):
-            rows = range(first, min(first + self.group, self.rows))
-            for i in rows:
-                yield f"    tw_vec a_{i}_p = tw_splat({'{}[{}]'.format(*self._row(i))});"
-                yield f"    TW_KEEP(a_{i}_p);"
-            for i in rows:
-                yield self.row_products(i)
-
-
 KERNEL = replace(
-    outer_product_kernel(DIALECT, ROWS, VECTORS, peak_share=0.9, form=partial(GroupedTile, group=LEFT_REGISTERS)),
+    outer_product_kernel(DIALECT, ROWS, VECTORS, peak_share=0.9, left_at_once=LEFT_REGISTERS),
     name="product_avx512_f32_6x4x2",
 )
 LOWERINGS = (

@@ -14,6 +14,7 @@ from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, su
 from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.functions.scalar_functions import lane_functions
 from tilewright.kernels.helpers import Helper, texts
+from tilewright.leaves.tile_programs.conversions import loaded, stored
 from tilewright.leaves.tile_programs.values import Values
 from tilewright.records import record
 from tilewright.tile.builder import Builder
@@ -62,29 +63,42 @@ def kernel_epilogue(call: MatrixTiles) -> Epilogue | None:
     text = "".join(texts(_helpers(call.epilogue)))
     text += f"TW_INLINE {result} {name}({given}) {{\n{''.join(f'  {line}{chr(10)}' for line in lines)}}}\n"
     ending = call.epilogue
-    values = EpilogueBody(ending.body) if ending.whole is None and is_exact(ending.body) else None
+    values = EpilogueBody(ending.body, tuple(one.element_type for one in operands), ending.whole, ending.element_type)
     return Epilogue(name, text, operands, ending.non_temporal, ending.element_type, values)
-
-
-EXACT = frozenset(("abs", "add", "divide", "maximum", "minimum", "multiply", "negative", "sqrt", "square", "subtract"))
-"""Functions that dialects of vectors and tile programs compute with the same bits."""
-
-
-def is_exact(body: Scalar) -> bool:
-    """Whether tile programs compute an epilogue with the bits of its C text."""
-    return all(node.function in EXACT for node in subexpressions(body) if isinstance(node, Apply))
 
 
 @record
 class EpilogueBody:
-    """An epilogue of a sum (`Load(0)`) and operands (from `Load(1)` on), in tile operations."""
+    """An epilogue of a sum (`Load(0)`) and operands (from `Load(1)` on), in tile operations.
+
+    With a `whole` part sums are integers: it is computed first, and the body of what it gives, as floats that become elements of
+    the `stored` type; without a stored type it is all there is.
+    """
 
     body: Scalar
+    dtypes: tuple[str, ...] = ()
+    """Element types of the operands."""
+    whole: Scalar | None = None
+    stored: str = ""
 
     def value(self, builder: Builder, total: Value, operands: Sequence[Value]) -> Value:
         """Of `contract.EpilogueValues`."""
-        known: dict[Scalar, Value] = {Load(number): value for number, value in enumerate((total, *operands))}
-        return Values(builder, total.type, _unknown, known).value(self.body)
+        if self.whole is None:
+            return self._finished(builder, self._computed(builder, self.body, total, operands))
+        whole = self._computed(builder, self.whole, total, operands)
+        if not self.stored:
+            return whole
+        return self._finished(builder, self._computed(builder, self.body, builder.cast(whole, "float32"), operands))
+
+    def _computed(self, builder: Builder, body: Scalar, total: Value, operands: Sequence[Value]) -> Value:
+        """An expression in the type of a sum."""
+        known: dict[Scalar, Value] = {Load(0): total}
+        for read in {node.read for node in subexpressions(body) if isinstance(node, Load)} - {0}:
+            known[Load(read)] = loaded(builder, operands[read - 1], self.dtypes[read - 1], total.type.dtype)
+        return Values(builder, total.type, _unknown, known).value(body)
+
+    def _finished(self, builder: Builder, value: Value) -> Value:
+        return stored(builder, value, self.stored) if self.stored else value
 
 
 def _unknown(scalar: Scalar) -> Value:

@@ -7,13 +7,15 @@ text depends on nothing else: all libraries of a machine share what is compiled 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from tilewright.block.statements import MatrixTiles
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
-from tilewright.leaves.declaration import CFile, Functions
+from tilewright.kernels.tile_sources import ProductSource
+from tilewright.leaves.declaration import CFile, Functions, InlinedSource
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue
 from tilewright.leaves.matrix_tiles.loops import (
     DECLARATIONS,
@@ -39,12 +41,14 @@ def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
     text: list[str] = []
     tiles: list[str] = []
     linked: list[KernelSource] = []
+    inlined: list[InlinedSource] = []
     loops: dict[str, tuple[MicroKernel, MatrixTiles]] = {}
     for name, of_kernel in by_kernel(calls).items():
         kernel = file.kernels[of_kernel[0].tile.micro_kernel]
         functions = _inlined(file, kernel, name, of_kernel) or _linked(kernel, name, of_kernel)
         text += functions.text
         linked += functions.linked
+        inlined += functions.inlined
         used = [call for call in of_kernel if call in calls]
         by_tables = [call for call in used if functions.linked and has_tables(kernel, call)]
         tiles += tiles_by_tables(kernel, by_tables)
@@ -54,11 +58,11 @@ def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
     if loops:
         text += [DECLARATIONS, *(f"extern {loops_signature(*named)};" for named in loops.values()), ""]
         linked += [loops_source(*named) for named in loops.values()]
-    return Functions((*text, *tiles), tuple(dict.fromkeys(linked)))
+    return Functions((*text, *tiles), tuple(dict.fromkeys(linked)), tuple(inlined))
 
 
 def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions | None:
-    """The text of a kernel where the calls ask for it: None if it is no C of the file's dialect, or too much of it.
+    """The kernel as functions of the file, where the calls ask for it: None if it is not of the file's dialect, or too much.
 
     A kernel without functions of single shapes stands in every file that calls it: objects of two files would else define one
     function, each with the shapes of its calls.
@@ -71,11 +75,24 @@ def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTile
         return None
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching, known=calls[0].known)
+    if isinstance(source.content, ProductSource):
+        is_same = source.content.vectors is file.dialect
+        return Functions(inlined=(InlinedSource(_needed(kernel, source, calls), may_inline(kernel, calls)),)) if is_same else None
     if source.kind is not SourceKind.C or not str(source.content).startswith(file.dialect.prelude):
         return None
     declaration = inlined_declaration if may_inline(kernel, calls) else function_declaration
     text = str(source.content).removeprefix(file.dialect.prelude)
     return Functions((declaration(kernel.signature(name, epilogue, prefetching=prefetching)), text), ())
+
+
+def _needed(kernel: MicroKernel, source: KernelSource, calls: list[MatrixTiles]) -> KernelSource:
+    """The functions of the shapes that are called, without a choice among them where all are known."""
+    if kernel.of_shape is None or any(call.shapes is None for call in calls):
+        return source
+    tiles = source.content
+    assert isinstance(tiles, ProductSource)
+    shapes = tuple(one for one in tiles.shapes if (one.rows, one.vectors, one.has_part) in _functions(kernel, calls))
+    return replace(source, content=replace(tiles, shapes=shapes, choice=""))
 
 
 def _linked(kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions:

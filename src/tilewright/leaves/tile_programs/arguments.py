@@ -13,7 +13,7 @@ from tilewright.leaves.tile_programs.reports import reports
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.program import Buffer
-from tilewright.tile.types import BITS
+from tilewright.tile.types import element_type
 
 NAME = "leaf"
 """Of every program of a leaf: names say nothing, so that equal leaves are equal programs."""
@@ -82,12 +82,3 @@ class Arguments:
 
 
 POLYNOMIAL = {Function.ADD: add, Function.SUBTRACT: lambda value, part: value - part, Function.MULTIPLY: mul}
-
-
-def element_type(dtype: str) -> str:
-    """The type of lanes that elements are loaded as: truth values and codes of fewer bits are bytes.
-
-    >>> element_type("float16"), element_type("bool"), element_type("int4")
-    ('float16', 'uint8', 'uint8')
-    """
-    return dtype if dtype in BITS else "uint8"

@@ -13,7 +13,6 @@ from tilewright.c_text.integer_expressions import local
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Guard
-from tilewright.leaves.tile_programs.arguments import element_type
 from tilewright.leaves.tile_programs.conversions import loaded
 from tilewright.leaves.tile_programs.guards import Span, is_whole, lanes_of, span_of
 from tilewright.leaves.tile_programs.lanes import ALL, Lanes
@@ -24,7 +23,7 @@ from tilewright.leaves.tile_programs.values import rounded
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Place, Value
-from tilewright.tile.types import INDEX, vector
+from tilewright.tile.types import INDEX, element_type, vector
 
 SHORT, LARGEST_SHORT = "int32", 1 << 31
 LOOKUPS_BEFORE = local("lookups_before")

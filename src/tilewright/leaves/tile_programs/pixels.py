@@ -14,7 +14,6 @@ from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs import maps
-from tilewright.leaves.tile_programs.arguments import element_type
 from tilewright.leaves.tile_programs.conversions import loaded, stored
 from tilewright.leaves.tile_programs.integers import less, smaller
 from tilewright.leaves.tile_programs.positions import conditions
@@ -22,7 +21,7 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value
-from tilewright.tile.types import vector
+from tilewright.tile.types import element_type, vector
 
 
 def lowered(loops: VectorLoops, pixels: str, channels: str) -> LoweredTile:

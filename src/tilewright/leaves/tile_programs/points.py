@@ -9,7 +9,7 @@ from tilewright.block.integers import IntegerExpression
 from tilewright.block.memory import Gather, Range, View
 from tilewright.block.statements import VectorLoops
 from tilewright.graph.types import element_bytes
-from tilewright.leaves.tile_programs.arguments import Arguments, element_type
+from tilewright.leaves.tile_programs.arguments import Arguments
 from tilewright.leaves.tile_programs.conversions import loaded, stored
 from tilewright.leaves.tile_programs.lanes import ALL, Lanes
 from tilewright.leaves.tile_programs.strided import strided
@@ -18,7 +18,7 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.index import Index, IndexLike
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value
-from tilewright.tile.types import Type, vector
+from tilewright.tile.types import Type, element_type, vector
 
 WORD_BYTES = 4
 """Of the elements that `VectorLoops.lanes` counts."""

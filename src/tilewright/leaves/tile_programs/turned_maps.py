@@ -15,7 +15,6 @@ from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import LoweredTile
-from tilewright.leaves.tile_programs.arguments import element_type
 from tilewright.leaves.tile_programs.conversions import loaded
 from tilewright.leaves.tile_programs.copies.transposition import transposed
 from tilewright.leaves.tile_programs.integers import choose, less
@@ -25,7 +24,7 @@ from tilewright.leaves.tile_programs.points import WORD_BYTES
 from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.tile.index import IndexLike
 from tilewright.tile.program import Buffer, Value
-from tilewright.tile.types import Type, vector
+from tilewright.tile.types import Type, element_type, vector
 
 MOST_LANES = 16
 """Of elements of fewer than 32 bits: tiles of more lanes have more rows than there are registers."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tilewright.render.assembly.words import Line, Memory, Operand, OutOfRegisters, Word
 from tilewright.tile.index import Index, IndexLike, Term, named, normal, substituted, terms_of
-from tilewright.tile.program import Buffer, For, TileProgram
+from tilewright.tile.program import Buffer, For, Place, TileProgram
 from tilewright.tile.types import BITS
 
 ROWS_PER_POINTER = 4
@@ -179,6 +179,12 @@ class Addresses:
             return Memory(base, None, 1, displacement)
         of_stride = self.stride(named(stride) * (size * (3 if rest == 3 else 1)))
         return Memory(base, of_stride, 2 if rest == 2 else 1, displacement)
+
+    def address(self, place: Place) -> Word:
+        """Where an element of a buffer lies, in a word of its own."""
+        word = self.word(place.index * (BITS[self.buffers[place.buffer].dtype] // 8))
+        self.lines.append(Line("add", word, self.integers[place.buffer]))
+        return word
 
     def stride(self, index: IndexLike) -> Word:
         """A word with a stride in bytes: not the argument itself, which lies where the caller put it."""

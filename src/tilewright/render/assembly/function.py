@@ -162,7 +162,12 @@ class _Function(Operations):
     def integer(self, statement: Integer) -> None:
         """An integer that no polynomial is."""
         addresses = self.addresses
-        indices = [one for one in statement.operands if not isinstance(one, Value)]
+        indices = [one for one in statement.operands if not isinstance(one, Value | Place)]
+        if statement.operation is IntegerOperation.ADDRESS:
+            (where,) = statement.operands
+            assert isinstance(where, Place)
+            addresses.define(statement.name, addresses.address(where))
+            return
         if len(indices) != len(statement.operands):
             raise UnsupportedOperation("no assembly of integers of values")
         if statement.operation is IntegerOperation.CHOOSE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tilewright.block.integers import Symbolic
@@ -47,7 +47,7 @@ def inlined(lowered: LoweredTile, dialect: Dialect) -> InlinedTile:
     passed = {_name(one): _text(one, argument) for one, argument in zip(program.parameters, lowered.arguments, strict=True)}
     lines = texts.statements(program, passed, PREFIX)
     of_integers = [one for argument in lowered.arguments for one in _value_helpers(argument)]
-    return InlinedTile(tuple(lines), (*lowered.helpers, *of_integers, *_helpers(texts.definitions_by_name())))
+    return InlinedTile(tuple(lines), (*lowered.helpers, *of_integers, *helpers_of(texts)))
 
 
 def _name(parameter: Parameter) -> str:
@@ -73,10 +73,10 @@ def _value_helpers(argument: TileArgument) -> Iterable[Helper]:
     return value_helpers(argument) if isinstance(argument, int | Symbolic) else ()
 
 
-def _helpers(definitions: Mapping[str, str]) -> list[Helper]:
-    """Definitions as helpers, each with those before it that it mentions."""
+def helpers_of(texts: TileTexts) -> list[Helper]:
+    """What texts need before them as helpers, each with those before it that it mentions."""
     found: dict[str, Helper] = {}
-    for name, text in definitions.items():
+    for name, text in texts.definitions_by_name().items():
         if not name.startswith(DECLARATION):
             mentioned = dict.fromkeys(WORD.findall(text))
             found[name] = _helper(name, text, tuple(found[word] for word in mentioned if word in found))

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from types import MappingProxyType
+from functools import lru_cache
 
 from tilewright.block.program import Region
 from tilewright.block.statements import Fill, Leaf, Statement, Transfer, VectorLoops
-from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal
 from tilewright.graph.types import Access, Axis, Operator
-from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.leaves.declaration import Lowered, LoweredTile
 from tilewright.leaves.registry import copied, lowered
 from tilewright.records import record
 from tilewright.render.c.inlined_tiles import inlined
 from tilewright.tile.dialects.description import Dialect
-from tilewright.tile.dialects.registry import best
 
 
 @record
@@ -30,29 +25,6 @@ class LeafText(Statement):
     lowered: Lowered
     streams: bool = False
     """Whether it stores past the caches."""
-
-
-BESIDE: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "avx2": frozenset({"f16c"}),
-        "avx512f": frozenset({"avx2", "f16c", "fma", "avx512bw", "avx512dq", "avx512vl"}),
-    }
-)
-"""What every CPU has that has a feature, and compiles for it."""
-
-
-@cache
-def tiles_of(dialect: VectorDialect) -> Dialect:
-    """The instructions of tile programs in a file of a vector dialect.
-
-    >>> from tilewright.kernels import dialect_for
-    >>> tiles_of(dialect_for("x86_64", frozenset({"avx2", "fma"}))).name
-    'avx2'
-    """
-    found = best(dialect.architecture, dialect.features.union(*(BESIDE.get(name, ()) for name in dialect.features)))
-    if found.vector_bits != dialect.vector_bits:
-        raise InternalError(f"tile programs have no instructions for vectors of {dialect.name}")
-    return found
 
 
 def with_leaf_texts(region: Region, dialect: Dialect) -> Region:

@@ -23,6 +23,7 @@ from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
+from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.leaves.declaration import Lowered
 from tilewright.leaves.registry import characters
 from tilewright.leaves.registry import functions as functions_of
@@ -42,9 +43,9 @@ from tilewright.render.c.c_file import (
     unambiguous,
     with_prelude,
 )
-from tilewright.render.c.leaf_texts import LeafText, tiles_of, with_leaf_texts
+from tilewright.render.c.kernel_sources import inlined_texts, rendered
+from tilewright.render.c.leaf_texts import LeafText, with_leaf_texts
 from tilewright.render.c.nest import defined, node_helpers, node_lines, routine_like, routine_of
-from tilewright.render.kernel_sources import rendered
 from tilewright.tile.dialects.description import Dialect
 
 EXPORTED = '__attribute__((visibility("default")))'
@@ -64,7 +65,7 @@ def preparation(file: File) -> list[str]:
     if not file.prepared:
         return []
     numbers: dict[str, int] = {}
-    dialect = tiles_of(file.dialect)
+    dialect = tile_dialect(file.dialect)
     chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
     firsts = (with_texts(file.prepared[chosen.index(number)], dialect) for number in range(len(numbers)))
     ways = [_way(f"{file.entry_point}_pack_{number}", first) for number, first in enumerate(firsts)]
@@ -86,7 +87,7 @@ def emit_packing(file: File) -> str:
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
-    prepared = (with_texts(one, tiles_of(file.dialect)) for one in file.prepared)
+    prepared = (with_texts(one, tile_dialect(file.dialect)) for one in file.prepared)
     return frozenset(node_helpers(walk(node for one in prepared for node in one.constant.body)))
 
 
@@ -225,10 +226,10 @@ def _file(
 ) -> tuple[str, tuple[KernelSource, ...]]:
     """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
     called = functions_of(file, (leaf for routine in routines for leaf in routine.leaves))
-    used = helpers.union(*(routine.helpers for routine in routines))
-    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*called.text, *functions])}", tuple(
-        map(rendered, called.linked)
-    )
+    inlined = inlined_texts(called.inlined)
+    used = helpers.union(inlined.helpers, *(routine.helpers for routine in routines))
+    text = with_prelude(file.dialect, used, [inlined.text, *called.text, *functions])
+    return f"{comment(file.header)}\n{text}", tuple(map(rendered, called.linked))
 
 
 @dataclass(slots=True)

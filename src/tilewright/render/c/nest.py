@@ -18,6 +18,7 @@ from tilewright.c_text.statements import comment, function, indent, words
 from tilewright.graph.types import Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
+from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.lower.plan_comment import header
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
@@ -28,7 +29,7 @@ from tilewright.render.c.c_file import (
     loop_helpers,
     nest_name,
 )
-from tilewright.render.c.leaf_texts import LeafText, tiles_of, with_leaf_texts
+from tilewright.render.c.leaf_texts import LeafText, with_leaf_texts
 from tilewright.render.c.operator_nests import with_shared_nests
 
 WHOLE_BELOW = Helper(
@@ -61,7 +62,7 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    dialect, arguments = tiles_of(file.dialect), source.arguments
+    dialect, arguments = tile_dialect(file.dialect), source.arguments
     region = with_leaf_texts(with_shared_nests(source.region, source.plan.execution.nests, dialect), dialect)
     task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])

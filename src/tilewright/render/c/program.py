@@ -24,6 +24,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import by_name, dialect_for
+from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.leaves.registry import functions
 from tilewright.lower.arguments import (
     argument_names,
@@ -37,11 +38,10 @@ from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.records import record
 from tilewright.render.c.c_file import Argument, File, Prepared, RoutineSource
-from tilewright.render.c.leaf_texts import tiles_of
+from tilewright.render.c.kernel_sources import rendered
 from tilewright.render.c.library import emit_files, emit_packing, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import leaves_of
 from tilewright.render.c.operator_nests import shared
-from tilewright.render.kernel_sources import rendered
 
 ENTRY_POINT = "tilewright_run"
 LARGEST_LONG = (1 << 63) - 1
@@ -71,7 +71,7 @@ def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
     machine = program.model_plan.machine
     file = replace(c_file(program), links_kernels=links_kernels)
     emitted = emit_files(file)
-    features = program.dialect.features | tiles_of(program.dialect).features | _kernel_features(program)
+    features = program.dialect.features | tile_dialect(program.dialect).features | _kernel_features(program)
     chains = tuple(plan.chain.name for plan in program.model_plan.plans)
     lookups = tuple(lookup for plan in program.model_plan.plans for lookup in lookups_of(plan.chain))
     return Artifact(
@@ -118,7 +118,7 @@ def c_file(program: Program) -> File:
         workspace_words=program.workspace.size_words,
         ends=tuple(_ends(program)),
         prepared=tuple(
-            replace(_prepared(c), calls=shared(c.body, Nests(), tiles_of(program.dialect))) for c in program.constants
+            replace(_prepared(c), calls=shared(c.body, Nests(), tile_dialect(program.dialect))) for c in program.constants
         ),
         bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
     )
@@ -224,7 +224,7 @@ def linked_kernels(plan: Plan) -> LinkedKernels:
     dialect = dialect_for(machine.architecture, machine.features)
     kernels = by_name()
     used = [part for part in plan.operators if part.micro_kernel is not None]
-    features = (dialect.features | tiles_of(dialect).features).union(
+    features = (dialect.features | tile_dialect(dialect).features).union(
         *(kernels[part.micro_kernel].features for part in used if part.micro_kernel is not None)
     )
     if all(part.calls.inlined for part in used) or any(tensor.dtype not in C_TYPES for tensor in plan.chain.tensors):

@@ -58,7 +58,9 @@ def _negated(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: De
     return on_bits(b, operands[0], lambda bits: bits ^ 1 << t.bits - 1)
 
 
-def _multiply_add(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value:
+def _multiply_add(b: DialectBuilder, t: Type, operands: tuple[Value, ...], detail: Detail) -> Value | None:
+    if b.dialect.entry(Operation.MULTIPLY_ADD, t.dtype):
+        return None
     left, right, total = operands
     return b.fma(left, right, total) if b.dialect.fuses and t.is_float else left * right + total
 

@@ -85,7 +85,7 @@ class Legaliser(DialectBuilder):
         self._parameters.append(buffer)
         self._versions[buffer.name] = 0
 
-    def integer_statement(self, name: str, operation: IntegerOperation, operands: tuple[IndexLike | Value, ...]) -> None:
+    def integer_statement(self, name: str, operation: IntegerOperation, operands: tuple[IndexLike | Value | Place, ...]) -> None:
         """An integer under the name that it has."""
         self._integers.add(name)
         self._block.append(Integer(name, operation, operands))

@@ -15,8 +15,8 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.products.arithmetic import Arithmetic
-from tilewright.tile.program import Buffer, TileProgram, Value, Variable
-from tilewright.tile.types import BITS, vector
+from tilewright.tile.program import Buffer, Place, TileProgram, Value, Variable
+from tilewright.tile.types import BITS, Type, vector
 
 LINE_BYTES = 64
 LEFT, RIGHT, TARGET = "left", "right", "target"
@@ -44,8 +44,8 @@ class Finish(Protocol):
     def fetch(self, builder: Builder, shape: Shape) -> None:
         """Prefetch operands, before the first step."""
 
-    def value(self, builder: Builder, total: Value, place: tuple[int, int], mask: Value | None) -> Value:
-        """What is stored of a complete sum at (row, vector); operands are read under the mask of a last vector in part."""
+    def value(self, builder: Builder, total: Value, place: tuple[int, int], count: IndexLike | None) -> Value:
+        """What is stored of a complete sum at (row, vector); of a last vector in part only the first `count` lanes are read."""
 
 
 class Ending(Protocol):
@@ -75,7 +75,8 @@ class Options:
     """How a tile loops, prefetches and ends.
 
     `prefetch` names operands: A of the next tile of rows, later rows of B, this C. With `prefetches_next` the function takes what
-    to prefetch instead (`next`, `lines`). With an `ending` C may have another type, `stored`: it holds no sums then.
+    to prefetch instead (`next`, `lines`). With an `ending` C may have another type, `stored`: it holds no sums then. Where it
+    `is_streamed`, whole lines of C go past the caches, where rows of C begin with them.
     """
 
     reduction_loops: int = 1
@@ -87,6 +88,11 @@ class Options:
     ending: Ending | None = None
     stored: str = ""
     is_streamed: bool = False
+    left_at_once: int = 1
+    """Elements of A that a step holds in registers."""
+    known: tuple[tuple[float, ...], ...] = ()
+    """The rows of A, of a tile that has as many and takes as many steps: it does not read A. Entries of 0 are left out, and no
+    sum begins at 0, so that zeros may have another sign."""
 
 
 PLAIN = Options()
@@ -134,10 +140,10 @@ class _Tile:
         self.finish = options.ending.declared(builder, shape.lanes) if options.ending is not None else None
         self.next = builder.buffer("next", "float32") if options.prefetches_next else None
         self.lines = builder.integer("lines") if options.prefetches_next else 0
-        last = builder.integer("last") if shape.has_part else 0
-        self.word_mask = builder.prefix(last, self.lane) if shape.has_part else None
+        self.last = builder.integer("last") if shape.has_part else shape.lanes
         total = vector(arithmetic.total, shape.lanes)
-        self.sum_mask = builder.prefix(last, total) if shape.has_part else None
+        for one in (self.lane, total):
+            self.mask(shape.vectors - 1, one)  # before all loops
         self.sums = {place: builder.variable(builder.constant(0, total)) for place in self.places()}
 
     def places(self) -> Iterator[tuple[int, int]]:
@@ -151,15 +157,45 @@ class _Tile:
                 self.builder.prefetch(self.c, self.target(i, j))
         if self.finish is not None:
             self.finish.fetch(self.builder, self.shape)
-        self.outer_loops(self.options.reduction_loops - 1, 0, 0)
+        if self.options.known:
+            self.known_steps()
+        else:
+            self.outer_loops(self.options.reduction_loops - 1, 0, 0)
         if not self.options.stored:
             self.add_target()
+        if self.may_stream():
+            with self.builder.when(self.begins_lines()):
+                self.store(is_streamed=True)
+            with self.builder.otherwise():
+                self.store()
+        else:
+            self.store()
+        return self.builder.program(name)
+
+    def store(self, *, is_streamed: bool = False) -> None:
+        """All sums, finished."""
         for i, j in self.places():
             total: Value = self.sums[i, j]
-            mask = self.sum_mask if self.is_part(j) else None
-            finished = self.finish.value(self.builder, total, (i, j), mask) if self.finish is not None else total
-            self.builder.store(self.c, self.target(i, j), finished, mask, is_streamed=self.options.is_streamed)
-        return self.builder.program(name)
+            if self.finish is not None:
+                total = self.finish.value(self.builder, total, (i, j), self.last if self.is_part(j) else None)
+            self.builder.store(self.c, self.target(i, j), total, self.mask(j, total.type), is_streamed=is_streamed)
+
+    def may_stream(self) -> bool:
+        """Whether rows of the tile are whole lines, to be stored past the caches."""
+        shape = self.shape
+        is_whole = not shape.has_part and shape.vectors * shape.lanes * BITS[self.c.dtype] % (8 * LINE_BYTES) == 0
+        return self.options.is_streamed and is_whole
+
+    def begins_lines(self) -> IndexLike:
+        """Whether all rows of C begin with lines."""
+        builder, row_bytes = self.builder, self.c_row * (BITS[self.c.dtype] // 8)
+        places = builder.define(IntegerOperation.ADDRESS, Place(self.c.name, 0)), row_bytes
+        first, others = (builder.define(IntegerOperation.REMAINDER, one, LINE_BYTES) for one in places)
+        return builder.define(IntegerOperation.EQUAL, first + others, 0)
+
+    def mask(self, vector_number: int, value_type: Type) -> Value | None:
+        """Of the lanes of a vector that count, where some do not."""
+        return self.builder.prefix(self.last, value_type) if self.is_part(vector_number) else None
 
     def target(self, row: int, vector_number: int) -> IndexLike:
         """Where a vector of C lies."""
@@ -173,8 +209,8 @@ class _Tile:
         """C is added where the caller asks for that."""
         with self.builder.when(self.accumulate):
             for (i, j), total in self.sums.items():
-                mask = self.sum_mask if self.is_part(j) else None
-                self.builder.assign(total, self.builder.load(self.c, self.target(i, j), total.type, mask) + total)
+                held = self.builder.load(self.c, self.target(i, j), total.type, self.mask(j, total.type))
+                self.builder.assign(total, held + total)
 
     # Loops.
 
@@ -199,7 +235,7 @@ class _Tile:
 
     def plain_steps(self, left: IndexLike, right: IndexLike) -> None:
         """As many steps a trip as are asked for, then the others."""
-        k, unroll = self.depths[0], self.options.unroll
+        k, unroll = self.depths[0], 1 if self.shape.has_part else self.options.unroll
         ahead = self.right_ahead() if RIGHT in self.options.prefetch else None
         whole = k if unroll == 1 else k - self.builder.define(IntegerOperation.REMAINDER, k, unroll)
         with self.builder.loop("p", 0, whole, unroll) as p:
@@ -262,14 +298,22 @@ class _Tile:
                 self.builder.prefetch(self.b, right + ahead + j * self.shape.lanes * self.arithmetic.group)
 
     def add_products(self, right: IndexLike, left: Callable[[int], Value]) -> None:
-        """Lanes of A of every row, times vectors of B from a place on."""
+        """Lanes of A of every row, times vectors of B from a place on. Of one row every vector is used right behind its load."""
         builder, arithmetic = self.builder, self.arithmetic
+        if self.shape.rows == 1:
+            row = arithmetic.left_parts(builder, left(0))
+            for j in range(self.shape.vectors):
+                for part, other in zip(row, arithmetic.right_parts(builder, self.load_right(right, j)), strict=True):
+                    self.add(self.sums[0, j], part, other)
+            return
         columns = [arithmetic.right_parts(builder, self.load_right(right, j)) for j in range(self.shape.vectors)]
-        for i in range(self.shape.rows):
-            parts = arithmetic.left_parts(builder, left(i))
-            for number, part in enumerate(parts):
-                for j, column in enumerate(columns):
-                    self.add(self.sums[i, j], part, column[number])
+        rows, at_once = self.shape.rows, self.options.left_at_once
+        for first in range(0, rows, at_once):
+            held = {i: arithmetic.left_parts(builder, left(i)) for i in range(first, min(first + at_once, rows))}
+            for i, parts in held.items():
+                for number, part in enumerate(parts):
+                    for j, column in enumerate(columns):
+                        self.add(self.sums[i, j], part, column[number])
 
     def add(self, total: Variable, left: Value, right: Value) -> None:
         """A sum gets larger."""
@@ -278,7 +322,18 @@ class _Tile:
     def load_right(self, right: IndexLike, vector_number: int) -> Value:
         """A vector of B."""
         place = right + vector_number * self.shape.lanes * self.arithmetic.group
-        return self.builder.load(self.b, place, self.lane, self.word_mask if self.is_part(vector_number) else None)
+        return self.builder.load(self.b, place, self.lane, self.mask(vector_number, self.lane))
+
+    def known_steps(self) -> None:
+        """All steps, one after the other, of an A that is known."""
+        begun: set[tuple[int, int]] = set()
+        for step, entries in enumerate(zip(*self.options.known, strict=True)):
+            columns = [self.load_right(self.b_row * step, j) for j in range(self.shape.vectors)]
+            for (i, entry), (j, column) in pairs_of(enumerate(entries), enumerate(columns)):
+                if entry:
+                    total = self.sums[i, j]
+                    self.builder.assign(total, _plus(self.builder, total if (i, j) in begun else None, entry, column))
+                    begun.add((i, j))
 
     # Groups of steps.
 
@@ -310,3 +365,12 @@ class _Tile:
             word = shifted if word is None else word | shifted
         assert word is not None
         return builder.splat(word, self.lane.lanes)
+
+
+def _plus(builder: Builder, total: Value | None, entry: float, column: Value) -> Value:
+    """A sum, or none yet, plus a known number times a vector."""
+    if abs(entry) == 1:
+        if total is None:
+            return column if entry > 0 else -column
+        return total + column if entry > 0 else total - column
+    return column * entry if total is None else builder.multiply_add(entry, column, total)

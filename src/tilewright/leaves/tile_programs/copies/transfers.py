@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from tilewright.block.statements import Transfer
 from tilewright.leaves.declaration import LoweredTile
-from tilewright.leaves.tile_programs.arguments import Arguments, element_type
+from tilewright.leaves.tile_programs.arguments import Arguments
 from tilewright.leaves.tile_programs.copies.transposition import transposed
 from tilewright.leaves.tile_programs.integers import choose, larger, less, quotient, smaller, whole
 from tilewright.records import record
@@ -20,7 +20,7 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value
-from tilewright.tile.types import BITS, Type, vector
+from tilewright.tile.types import BITS, Type, element_type, vector
 
 ROWS_AHEAD = 8
 """Of a panel that are copied, while the next are asked for: rows of one panel alone are too short, and too far apart, for the

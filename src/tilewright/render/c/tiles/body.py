@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 
 from tilewright.render.c.tiles import instructions, memory, register_tiles
@@ -12,6 +13,7 @@ from tilewright.render.c.tiles.vocabulary import (
     Vocabulary,
     literal,
 )
+from tilewright.tile.index import IndexLike, named, terms_of
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.passes.legalise import legalise
 from tilewright.tile.printer import printed
@@ -37,6 +39,7 @@ from tilewright.tile.program import (
 )
 
 LINE_BYTES = 64
+WORD = re.compile(r"[A-Za-z_]\w*")
 INTEGER_TEXTS = {
     IntegerOperation.MINIMUM: "{0} < {1} ? {0} : {1}",
     IntegerOperation.MAXIMUM: "{0} > {1} ? {0} : {1}",
@@ -48,6 +51,7 @@ INTEGER_TEXTS = {
     IntegerOperation.EITHER: "{0} || {1}",
     IntegerOperation.CHOOSE: "{0} ? {1} : {2}",
     IntegerOperation.VALUE: "(long){0}",
+    IntegerOperation.ADDRESS: "(long){0}",
     IntegerOperation.OPAQUE: "{0}",
 }
 
@@ -84,7 +88,7 @@ class Body(Names):
             case Store():
                 yield from memory.store(self, statement)
             case Prefetch():
-                yield f"__builtin_prefetch({self.pointer(statement.place)});"
+                yield f"__builtin_prefetch({self._ahead(statement.place)});"
             case Integer():
                 yield from self._defined_integer(statement)
             case CallStatement():
@@ -113,6 +117,8 @@ class Body(Names):
 
     def _defined_integer(self, statement: Integer) -> Iterator[str]:
         name, text = self._named(statement.name), self._integer(statement)
+        if self._inner:
+            self._inner.add(statement.name)
         if statement.operation is IntegerOperation.OPAQUE:
             yield f"long {name} = {text};"
             yield f'__asm__("" : "+r"({name}));'
@@ -120,15 +126,41 @@ class Body(Names):
             yield f"const long {name} = {text};"
 
     def _integer(self, statement: Integer) -> str:
-        operands = [self.value(one) if isinstance(one, Value) else f"({self.index(one)})" for one in statement.operands]
-        return INTEGER_TEXTS[statement.operation].format(*operands)
+        return INTEGER_TEXTS[statement.operation].format(*map(self._integer_operand, statement.operands))
+
+    def _integer_operand(self, operand: IndexLike | Value | Place) -> str:
+        if isinstance(operand, Value):
+            return self.value(operand)
+        return f"({self.pointer(operand) if isinstance(operand, Place) else self.index(operand)})"
 
     def _loop(self, loop: For) -> Iterator[str]:
-        name = self._named(loop.name)
+        name, is_outermost = self._named(loop.name), not self._inner
         step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
+        self._inner.add(loop.name)
+        lines = list(self.block(loop.body))
+        if is_outermost:
+            yield from self._before.values()
+            self._before.clear()
+            self._inner.clear()
         yield f"for (long {name} = {self.index(loop.start)}; {name} < {self.index(loop.stop)}; {step}) {{"
-        yield from (f"  {line}" for line in self.block(loop.body))
+        yield from (f"  {line}" for line in lines)
         yield "}"
+
+    def _ahead(self, place: Place) -> str:
+        """The address of what is prefetched: in a loop, from a pointer on that is set before, by integers that are known there.
+        GCC 12 would find what is read from the pointer to what is prefetched, and run out of registers."""
+        known = [
+            (names[0], factor)
+            for names, factor in terms_of(place.index)
+            if len(names) == 1 and names[0] not in self._inner and names[0] not in self._given
+        ]
+        if len(known) != 1 or not self._inner:
+            return self.pointer(place)
+        (name, factor), buffer = known[0], self.prefix + place.buffer
+        ahead = f"{buffer}_{factor}_{self.integers[name]}"
+        kind = pointer_type(self.buffers[place.buffer])
+        self._before[ahead] = f'{kind}{ahead} = {buffer} + {factor} * {self.integers[name]}; __asm__("" : "+r"({ahead}));'
+        return f"{ahead} + {self.index(place.index - named(name) * factor)}"
 
     def _call(self, call: CallStatement) -> str:
         types, arguments = [], []
@@ -179,6 +211,9 @@ def function_text(program: TileProgram, vocabulary: Vocabulary, name: str, quali
     if program.result is not None:
         result = vocabulary.type(program.result.type)
         lines.append(f"return {body.value(program.result)};")
+    mentioned = set(WORD.findall("\n".join(lines)))
+    names = (one if isinstance(one, str) else one.name for one in program.parameters)
+    lines[:0] = [f"(void){one};" for one in names if one not in mentioned]
     return "\n".join([f"{qualifiers}{result} {name}({given}) {{", *(f"  {line}" for line in lines), "}"])
 
 

@@ -29,6 +29,9 @@ def arithmetic(body: Names, made: Instruction) -> Iterator[str]:
     vocabulary, t = body.vocabulary, made.type
     operands = [body.value(one) for one in made.operands]
     types = [one.type for one in made.operands]
+    if made.operation is Operation.MULTIPLY_ADD:
+        yield body.defined(made, f"{multiply_add_function(body, t)}({', '.join(operands)})")
+        return
     if t.lanes == 1 and types[0].lanes == 1:
         yield body.defined(made, scalars.expression(vocabulary, made.operation, t, types, operands))
         return
@@ -111,6 +114,22 @@ def _ppc64le_fma(c: str, t: Type) -> str:
     return _statement(c, f"xvmadda{'sp' if t.bits == 32 else 'dp'} %x0, %x1, %x2", "wa")
 
 
+def multiply_add_function(body: Names, t: Type) -> str:
+    """A function that fuses where no other dialect is there that would."""
+    c, letter = body.vocabulary.type(t), "s" if t.bits == 32 else "d"
+    name = f"multiply_add_{t.dtype}" + f"x{register_lanes(t)}" * (t.lanes > 1)
+    fused = f"return __builtin_fma{'f' * (letter == 's')}(a, b, c);"
+    ways = {"aarch64": fused, "powerpc64": fused}
+    if t.lanes > 1:
+        lanes = f"{128 // t.bits}{letter}"
+        ways["aarch64"] = f'__asm__("fmla %0.{lanes}, %1.{lanes}, %2.{lanes}" : "+w"(c) : "w"(a), "w"(b)); return c;'
+        ways["powerpc64"] = f'__asm__("xvmadda{letter}p %x0, %x1, %x2" : "+wa"(c) : "wa"(a), "wa"(b)); return c;'
+    lines = [f"static inline __attribute__((always_inline)) {c} {name}({c} a, {c} b, {c} c) {{"]
+    for number, (machine, way) in enumerate(ways.items()):
+        lines += [f"#{'el' * bool(number)}if defined(__{machine}__)", f"  {way}"]
+    return body.vocabulary.define(name, "\n".join([*lines, "#else", "  return a * b + c;", "#endif", "}"]))
+
+
 FMA_BUILTINS = {"aarch64": _aarch64_fma, "ppc64le": _ppc64le_fma}
 
 
@@ -190,7 +209,10 @@ def _pair_sums(body: Names, made: Instruction, operands: list[str]) -> Iterator[
         raise InternalError(f"no sum of products for {made.type}")
     c, name, register = body.vocabulary.type(made.type), body.value(made), body.vocabulary.constraint(made.type)
     pairs = f"{name}_pairs"
-    if entry.mnemonic.startswith("v"):
+    if not entry.mnemonic:
+        own, operand = pair_sums_function(body, made), body.vocabulary.type(made.operands[0].type)
+        yield f"const {c} {pairs} = {own}(({operand}){operands[0]}, ({operand}){operands[1]});"
+    elif entry.mnemonic.startswith("v"):
         yield f"{c} {pairs};"
         values = f'"{register}"({operands[0]}), "{register}"({operands[1]})'
         yield f'__asm__("{entry.mnemonic} %2, %1, %0" : "={register}"({pairs}) : {values});'
@@ -199,6 +221,24 @@ def _pair_sums(body: Names, made: Instruction, operands: list[str]) -> Iterator[
         yield f'__asm__("{entry.mnemonic} %1, %0" : "+{register}"({pairs}) : "{register}"({operands[1]}));'
     unsigned = body.vocabulary.vector_type("uint32", register_lanes(made.type))
     yield body.defined(made, f"({c})(({unsigned}){pairs} + ({unsigned}){operands[2]})")
+
+
+def pair_sums_function(body: Names, made: Instruction) -> str:
+    """A function that is one instruction where C is compiled for x86."""
+    c, a = body.vocabulary.type(made.type), body.vocabulary.type(made.operands[0].type)
+    u = body.vocabulary.vector_type("uint32", register_lanes(made.type))
+    lines = [
+        f"static inline __attribute__((always_inline)) {c} pair_sums({a} a, {a} b) {{",
+        "#if defined(__SSE2__)",
+        '  __asm__("pmaddwd %1, %0" : "+x"(a) : "x"(b));',
+        f"  return ({c})a;",
+        "#else",
+        f"  const {u} even = ({u})(({c})(({u})a << 16) >> 16) * ({u})(({c})(({u})b << 16) >> 16);",
+        f"  return ({c})(even + ({u})(({c})a >> 16) * ({u})(({c})b >> 16));",
+        "#endif",
+        "}",
+    ]
+    return body.vocabulary.define("pair_sums", "\n".join(lines))
 
 
 def splat(body: Names, made: Instruction) -> Iterator[str]:

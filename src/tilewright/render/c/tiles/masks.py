@@ -34,6 +34,7 @@ def prefix(body: Names, made: Instruction) -> Iterator[str]:
     size = body.vocabulary.type(integer.scalar)
     yield f"const {size} {n}_lanes = ({size})({n} >= {t.lanes} ? {t.lanes} : {n} > 0 ? {n} : 0);"
     yield f"const {c} {name} = ({c})({lanes} < {body.in_all_lanes(f'{n}_lanes', integer)});"
+    yield f"(void){name};"
 
 
 def _constant(body: Names, t: Type, count: int) -> str:

@@ -101,7 +101,11 @@ def broadcast(body: Names, made: Instruction) -> Iterator[str]:
         yield f"const {SCALARS[kind]} {name} = {text};"
         return
     yield f"const {SCALARS[kind]} {name}_x = {text};"
-    yield from body.kept(made, body.in_all_lanes(f"{name}_x", t))
+    text = body.in_all_lanes(f"{name}_x", t)
+    if body.vocabulary.has_many_registers:
+        yield from body.kept(made, text)
+    else:
+        yield body.defined(made, text)
 
 
 def gather(body: Names, made: Instruction) -> Iterator[str]:

@@ -29,6 +29,10 @@ class Names(ABC):
         self._pointers: set[str] = set()
         self.tiles: dict[int, int] = {}
         """The numbers of register tiles, by identity, where they are registers by number."""
+        self._inner: set[str] = set()
+        """Integers that are defined in the outermost loop around."""
+        self._before: dict[str, str] = {}
+        """What stands before that loop, by name."""
         self._given = frozenset(one for one in program.parameters if isinstance(one, str))
 
     # Names.
@@ -119,7 +123,7 @@ class Names(ABC):
 
     def kept(self, made: Instruction, text: str) -> Iterator[str]:
         """Statements: a value that memory has. One of several users stays in a register: GCC 12 would load it for each."""
-        if made.type.lanes == 1 or self.users[id(made)] < 2 or not self.vocabulary.is_x86:
+        if made.type.lanes == 1 or self.users[id(made)] < 2:
             yield self.defined(made, text)
         else:
             yield from self.opaque(made, text)
@@ -128,7 +132,7 @@ class Names(ABC):
         """Statements: a value of which a compiler does not know where it is from."""
         name = self.value(made)
         yield f"{self.vocabulary.type(made.type)} {name} = {text};"
-        yield f'__asm__("" : "+{self.vocabulary.constraint(made.type)}"({name}));'
+        yield f"{self.vocabulary.keep(made.type)}({name});"
 
     @abstractmethod
     def nested(self, program: TileProgram) -> str:

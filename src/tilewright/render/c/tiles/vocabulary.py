@@ -93,14 +93,31 @@ class Vocabulary:
 
     @property
     def is_x86(self) -> bool:
-        """Whether vectors lie where `constraint` says."""
+        """Whether registers are those of x86."""
         return self.dialect.architecture == "x86_64"
+
+    def keep(self, t: Type) -> str:
+        """A macro that keeps a vector in a register."""
+        if self.dialect.architecture != "any":
+            letter = self.constraint(t)
+            return self.define(f"keep_{letter}", f'#define keep_{letter}(v) __asm__("" : "+{letter}"(v))')
+        letters = {"x86_64": "x", "aarch64": "w", "powerpc64": "wa"}
+        lines = [
+            f'#{"el" * bool(number)}if defined(__{machine}__)\n#define keep(v) __asm__("" : "+{letter}"(v))'
+            for number, (machine, letter) in enumerate(letters.items())
+        ]
+        return self.define("keep", "\n".join([*lines, "#else\n#define keep(v) ((void)0)\n#endif"]))
+
+    @property
+    def has_many_registers(self) -> bool:
+        """More than 16: with so few, Clang does not find room for two broadcasts at a time that it is told to keep."""
+        return self.dialect.registers > 16
 
     def constraint(self, t: Type) -> str:
         """Where inline assembly of this dialect has a value."""
         if self.is_mask_register(t):
             return "k"
-        return REGISTERS.get(self.dialect.architecture) or ("v" if self.dialect.registers > 16 else "x")
+        return REGISTERS.get(self.dialect.architecture) or ("v" if self.has_many_registers else "x")
 
 
 def physical_lanes(lanes: int) -> int:
