@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_type
 from tilewright.graph.expressions.scalar import Previous, Scalar, subexpressions
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.element_access import ELEMENT_TYPES
-from tilewright.kernels.functions.scalar_functions import VECTOR_TEXTS, WHOLE_FUNCTIONS, has_double_form
+from tilewright.tile.functions import registry
 
-CONNECTIVES = frozenset(("where", "logical_and", "logical_or", "logical_xor", "logical_not"))
+KNOWN = {REPORT_NOT_FINITE, *registry.FLOATS}
+"""Functions of vectors. Integers have some of their own, and take the others of float64."""
 
 
 def obstacle(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
@@ -38,17 +40,10 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
     if not exact and operator.accumulator not in ("float32", "float16", "bfloat16", "bool"):
         yield f"arithmetic in {operator.accumulator}"
     for function in dict.fromkeys(operator.functions()):
-        yield "" if _is_known(function, exact) else f"the function {function} in {exact or 'float32'}"
+        is_known = function in KNOWN or (exact in INTEGERS and function in registry.INTEGERS)
+        yield "" if is_known else f"the function {function} in {exact or 'float32'}"
     for scalar in _parts(operator) if exact else ():
         yield "a rescaling rule" if any(isinstance(node, Previous) for node in subexpressions(scalar)) else ""
-
-
-def _is_known(function: str, exact: str) -> bool:
-    """Whether there is code of a function in an exact type, or in vectors."""
-    if not exact:
-        return function in VECTOR_TEXTS
-    in_type = function in WHOLE_FUNCTIONS if exact in INTEGERS else has_double_form(function)
-    return in_type or function in CONNECTIVES or has_double_form(function)
 
 
 def _parts(operator: Operator) -> Iterator[Scalar]:

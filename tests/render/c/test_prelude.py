@@ -23,7 +23,7 @@ from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, writing
-from tilewright.kernels.functions.scalar_functions import element_memory, lane_functions, scalar_functions
+from tilewright.kernels.functions.scalar_functions import lane_functions
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.leaves.tile_programs.reports import REPORTS
 from tilewright.machine import Machine
@@ -33,12 +33,10 @@ from tilewright.render.c.library import preparation, preparation_helpers
 from tilewright.render.c.nest import WHOLE_ABOVE, WHOLE_BELOW, routine_of
 from tilewright.render.c.program import c_file, lower_program
 
-WHOLE = [name for name in C_TYPES if "int" in name]
 KNOWN = closure(
     [
         *(CURSORS, *REPORTS.values(), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
-        *(*reading(C_TYPES), *writing(C_TYPES), *element_memory(C_TYPES), *lane_functions(FUNCTIONS)),
-        *(helper for name in WHOLE for helper in scalar_functions(name, FUNCTIONS)),
+        *(*reading(C_TYPES), *writing(C_TYPES), *lane_functions(FUNCTIONS)),
     ]
 )
 DEFINED = re.compile(r"^(?:TW_INLINE|static) [^;{]*?\b(tw_\w+)\(", re.MULTILINE)

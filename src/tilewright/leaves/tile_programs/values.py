@@ -1,6 +1,6 @@
 """Scalar expressions as values of a tile program: in floats, or in integers that wrap.
 
-A sum with a product is a multiply-add (`c_text.scalar_expressions` has the rule). Among integers, functions that integers lack
+A sum with a product is a multiply-add (`graph/multiply_adds.py` has the rule). Among integers, functions that integers lack
 are taken of float64 and converted back; so is a constant that is no integer.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.c_text.scalar_expressions import multiply_add, rounded_quotient
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Apply, Literal, Scalar
+from tilewright.graph.multiply_adds import multiply_add, rounded_quotient
 from tilewright.leaves.tile_programs.conversions import mask_of, stored
 from tilewright.leaves.tile_programs.functions import CONNECTIVES, Function, function_named, has_integer_form
 from tilewright.tile.builder import Builder

@@ -13,9 +13,9 @@ from contextlib import nullcontext
 
 from tilewright.block.memory import Gather, View
 from tilewright.block.statements import RunningStates, VectorLoops
-from tilewright.c_text.scalar_expressions import summed_product
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Previous, Scalar, State, rewrite, subexpressions
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
+from tilewright.graph.multiply_adds import summed_product
 from tilewright.graph.types import StateVariable
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs.conversions import stored
