@@ -45,11 +45,14 @@ _HOMES = {
     "tilewright.frontend.tracing.norms": ("layer_norm", "rms_norm"),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
-        *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),
-        *("relu", "sigmoid", "silu", "gelu", "tanh", "erf"),
-        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum"),
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "pow", "square", "reciprocal"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+        *("abs", "negative", "positive", "sign", "floor", "ceil", "trunc", "round", "isnan", "isinf", "isfinite"),
+        *("relu", "sigmoid", "silu", "gelu", "erf", "erfc"),
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "maximum", "minimum"),
         *("where", "clip", "astype", "asarray", "arange"),
-        *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
+        *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or"),
+        *("logical_xor", "logical_not"),
         *("reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"),
     ),
 }

@@ -21,6 +21,7 @@ from tilewright.machine.fit_files import FITTED
 from tilewright.machine.machine import Machine
 from tilewright.price_terms import TERMS
 from tilewright.records import record
+from tilewright.tile.functions.registry import DECLARED
 
 SUFFIX = ".toml"
 
@@ -61,12 +62,14 @@ class Coefficients:
     """Share of the time of traffic into L1 that a row-wise reduction shows in passes over rows that its first pass has read, and
     L1 has lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
     function_cycles_per_vector: tuple[tuple[str, float], ...] = (
+<<<<<<< HEAD
         *(("exp", 5.0), ("log", 9.7), ("tanh", 7.1), ("erf", 7.7), ("sigmoid", 9.2), ("silu", 9.5), ("gelu", 12.3)),
         ("gelu_tanh", 12.7),
+=======
+        *((name, function.cycles) for name, function in DECLARED.items()),
+>>>>>>> 040cc1dc (Functions of floats are declared once; traced programs have all of them)
         ("sqrt", 8.0),
         ("divide", 5.0),
-        *(("sin", 28.0), ("cos", 27.0), ("tan", 29.0), ("asin", 13.0), ("acos", 14.0), ("atan", 13.0)),
-        *(("sinh", 12.0), ("cosh", 12.0), ("asinh", 35.0), ("acosh", 35.0), ("atanh", 25.0), ("expm1", 8.0), ("log1p", 20.0)),
         *(("pow", 100.0), ("mod", 13.0), ("fmod", 13.0), ("floor_divide", 23.0)),
     )
     """Throughput cost of one vector; functions that are not listed cost `other_function_cycles`. Those from sin on were measured
@@ -105,7 +108,7 @@ class Coefficients:
     """Advancing the cursors of a software prefetch: what a tile of 768 cycles took longer where nothing was gained (6x64,
     Zen 5)."""
     scalar_step_cycles: float = 2.0
-    """Of one function at one point of a scalar loop: a load, an operation and a store of one element, some of which the compiler
+    """Of one function at one point: a load, an operation and a store of one element, some of which the compiler
     takes together."""
     equal_within: float = 1.01
     """Prices within this factor are equal: measured on a Xeon, blocks of 24 to 224 rows differ by less than timing noise."""

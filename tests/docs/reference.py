@@ -23,7 +23,7 @@ from tilewright.cli.main import tilewright as command_line
 from tilewright.frontend.onnx.definition import Definition, definitions
 from tilewright.frontend.onnx.element_types import _ONNX_NAMES as ONNX_TYPES
 from tilewright.frontend.tracing.numpy_functions import ALIASES
-from tilewright.graph.exactness import HALVES, INTEGERS, LANE_TYPES, SHORT_TYPES
+from tilewright.graph.exactness import HALVES, INTEGERS, SHORT_TYPES
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.machine import targets
 from tilewright.precision import Precision
@@ -149,17 +149,15 @@ def _how_computed(dtype: str) -> str:
     if dtype == "bool":
         return "conditions, in vectors"
     if dtype in ("int8", "uint8", "int16"):
-        return "GEMM and convolution by micro kernels; else exactly, in vector lanes of 32 bits or in scalar loops"
+        return "GEMM and convolution by micro kernels; else exactly, in vector lanes of 32 bits"
     if dtype in HALVES:
         return f"loaded and stored, computed in float32; {dtype} GEMM by micro kernels"
     if dtype in SHORT_TYPES:
         return "loaded and stored, a byte each, by elementwise operators in float32"
     if dtype == "uint16":
-        return "exactly, in vector lanes of 32 bits or in scalar loops"
+        return "exactly, in vector lanes of 32 bits"
     if dtype in INTEGERS or dtype == "float64":
-        return (
-            "GEMM by micro kernels; else exactly, in " + "vector lanes of 32 bits or in " * (dtype in LANE_TYPES) + "scalar loops"
-        )
+        return "GEMM by micro kernels; else exactly, in vectors"
     return "compiled" if dtype in C_TYPES else "reference implementation in NumPy alone"
 
 

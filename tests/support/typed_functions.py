@@ -23,11 +23,21 @@ NUMBERS = (True, 2, -1, 300, 1.5, 3e38)
 TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-5, "float64": 1e-9}
 Function = Callable[..., Any]
 
-MAPS_OF_ONE = ("exp", "log", "tanh", "sqrt", "abs", "negative", "positive", "square", "floor", "logical_not")
-ARITHMETIC_OF_TWO = ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "matmul")
-CONDITIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or")
+ARCS = {f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")}
+"""By their names here, and in the array API."""
+MAPS_OF_ONE = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt"),
+    *("asin", "acos", "atan", "asinh", "acosh", "atanh", "square", "abs", "negative", "positive", "sign"),
+    *("floor", "ceil", "trunc", "round", "isnan", "isinf", "isfinite", "logical_not"),
+)
+ARITHMETIC_OF_TWO = (
+    *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "maximum", "minimum", "matmul", "atan2"),
+)
+CONDITIONS = (
+    *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"),
+)
 UNARY: dict[str, Function] = {
-    **{name: getattr(np, name) for name in MAPS_OF_ONE},
+    **{name: ARCS.get(name) or getattr(np, name) for name in MAPS_OF_ONE},
     "invert": operator.invert,
     "sum": lambda x: x.sum(axis=1),
     "prod": lambda x: x.prod(axis=1),
@@ -51,18 +61,20 @@ UNARY: dict[str, Function] = {
     **{f"as {name}": operator.methodcaller("astype", name) for name in TYPES if name != "bfloat16"},
 }
 BINARY: dict[str, Function] = {
-    **{name: getattr(np, name) for name in (*ARITHMETIC_OF_TWO, *CONDITIONS)},
+    **{name: ARCS.get(name) or getattr(np, name) for name in (*ARITHMETIC_OF_TWO, *CONDITIONS)},
     "where": lambda x, y: np.where(np.eye(3) > 0, x, y),
     "einsum": lambda x, y: np.einsum("ij,jk->ik", x, y),
     "and": operator.and_,
     "or": operator.or_,
     "//": operator.floordiv,
     "%": operator.mod,
+    "power": np.power,
 }
 WITHOUT_NUMPY = ("clip", "row sums", "reordered", "matmul", "einsum")
 """Functions that NumPy lacks for bfloat16, or computes in float32: it stays bfloat16."""
 FLOATS_ALONE: dict[str, Function] = {
-    name: getattr(tw, name) for name in ("erf", "sigmoid", "silu", "gelu", "reciprocal", "softmax", "safe_softmax", "layer_norm")
+    name: getattr(tw, name)
+    for name in ("erf", "erfc", "sigmoid", "silu", "gelu", "reciprocal", "softmax", "safe_softmax", "layer_norm")
 }
 
 

@@ -1,7 +1,8 @@
 """Choice between exact computation, in the type of an operator's accumulator, and vectors of float32.
 
 Kernels know one vector type. Truth values, halves and integers that an operator with a float32 accumulator reads are converted
-to it where they are loaded; integers and doubles as accumulators are no floats, and their operators are scalar loops.
+to it where they are loaded; integers and doubles as accumulators are no floats: such operators are computed in vectors of their
+type.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def computed_type(operator: Operator) -> str:
 
 
 def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
-    """The element type of the scalar loops that compute an operator exactly, "" if vectors of float32 compute it.
+    """The element type in which an operator is computed exactly, "" if vectors of float32 compute it.
 
     Halves take two roundings from what float32 does not hold; one is right, and so these go through float64.
 

@@ -219,7 +219,7 @@ def _of_types(plan: Plan) -> Iterator[Change]:
     for term in plan.price.terms:
         if term.kind is TermKind.SCALAR_LOOP:
             dtype = chain.tensor(chain.operator(term.operator).write.tensor).dtype
-            yield Change(f"the element type, where float32 suffices: {term.operator} is a scalar loop of {dtype}", term.seconds)
+            yield Change(f"the element type, where float32 suffices: {term.operator} is computed in {dtype}", term.seconds)
 
 
 def _of_sizes(plan: Plan) -> Iterator[Change]:

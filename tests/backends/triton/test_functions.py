@@ -10,7 +10,7 @@ from tests.support.triton_functions import function_errors
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS, OF_BITS
 from tilewright.render.triton.functions import FLOATS, HELPERS, INTEGERS, WHOLE_HELPERS
 
-WITHOUT_TEXT = {"asin", "acos", "atan", "asinh", "acosh", "atanh"}
+WITHOUT_TEXT = {"asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "erfc"}
 """Functions that no kernel computes: they are refused."""
 BOUND = 1e-6
 """Of the error of float32, over the larger of 1 and the value; functions of conditions and whole numbers have none."""

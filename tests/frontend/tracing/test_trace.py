@@ -174,14 +174,10 @@ def test_element_types_can_be_restricted() -> None:
         (lambda x: range(x), "the integer value of a traced array", "static_argnames"),
         (lambda x: float(x), "the value of a traced array", "0-d array"),
         (lambda x: np.asarray(x), "the contents of a traced array", "functions of tilewright"),
-        (lambda x: np.sinh(x), "numpy.sinh cannot be traced", "write it as (exp(x) - exp(-x)) / 2"),
         (lambda x: np.linalg.norm(x), "numpy.linalg.norm cannot be traced", "sqrt(sum(x * x))"),
         (lambda x: tw.maximums(x), "function 'maximums'", "did you mean maximum"),
         (lambda x: x.rsqrt(), "attribute 'rsqrt'", "x ** -0.5"),
         (lambda x: tw.var(x), "function 'var'", "mean(x, axis=a, keepdims=True)"),
-        (lambda x: np.log1p(x), "numpy.log1p cannot be traced", "log(1 + x)"),
-        (lambda x: np.fmod(x, 2), "numpy.fmod cannot be traced", "abs(x) % abs(y)"),
-        (lambda x: round(x), "round(x) cannot be traced", "floor(x + 0.5)"),
         (lambda x: x << 1, "x << y cannot be traced", "power of two"),
         (lambda x: 1 >> x, "x >> y cannot be traced", "power of two"),
         (lambda x: x ^ x, "x ^ y cannot be traced", "x != y"),
@@ -202,8 +198,6 @@ def test_element_types_can_be_restricted() -> None:
         (lambda x: np.exp(x, out=np.zeros(4)), "numpy.exp with out= cannot be traced", ""),
         (lambda x: tw.sofmax(x), "function 'sofmax'", "did you mean softmax"),
         (lambda x: x.summ(), "attribute 'summ'", "did you mean sum"),
-        (lambda x: x**0.3, "exponent 0.3", "square roots"),
-        (lambda x: 2.0**x, "traced exponent", "exp"),
         (lambda x: x[np.array([0, 1])], "indexing by a ndarray", "one-hot"),
         (lambda x: x.__setitem__(0, 1.0), "assignment into a traced array", "where()"),
         (lambda x: tw.einsum(x, [0, 1]), "einsum without a string", ""),
@@ -278,8 +272,8 @@ def test_missing_attributes_are_missing_to_python_too() -> None:
     seen = []
     traced(lambda x: seen.append(hasattr(x, "device")) or x * 2, (3,))
     assert seen == [False]
-    assert not hasattr(functions, "sinh")
-    assert not hasattr(tw, "sinh")
+    assert not hasattr(functions, "gamma")
+    assert not hasattr(tw, "gamma")
 
 
 def test_a_symbol_has_one_range() -> None:

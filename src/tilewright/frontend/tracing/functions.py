@@ -5,6 +5,7 @@ They fill the `namespace` of traced values, and `tilewright` re-exports them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,7 +18,15 @@ from tilewright.frontend.tracing.element_types import check_known, types_between
 from tilewright.frontend.tracing.location import located_call, unsupported, user_location
 from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
 from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
-from tilewright.frontend.tracing.promotion import contracted_type, float_type, kind_of, map_type, power_type, reduced_type
+from tilewright.frontend.tracing.promotion import (
+    contracted_type,
+    float_type,
+    is_float,
+    kind_of,
+    map_type,
+    power_type,
+    reduced_type,
+)
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.recording import apply_map, in_one_type, record_change, record_map, record_operator, traceable
 from tilewright.frontend.tracing.traced import Traced
@@ -26,9 +35,10 @@ from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
-from tilewright.graph.expressions.scalar import Load
+from tilewright.graph.expressions.scalar import Apply, Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.tile.functions.registry import DECLARED
 
 _plain = map_operator.numpy_reference
 
@@ -43,10 +53,6 @@ def _unary(name: str, formula: str, reference: Callable[..., Any] | str = "") ->
     return traceable(reference or name, name, f"{formula}, element by element; the shape stays.")(function)
 
 
-exp = _unary("exp", "The exponential function")
-log = _unary("log", "The natural logarithm, relative error below 1e-6; -inf for 0, NaN below")
-tanh = _unary("tanh", "The hyperbolic tangent, relative error below 1e-6")
-erf = _unary("erf", "The error function, relative error below 1e-6", _plain("erf"))
 sqrt = _unary("sqrt", "The square root; NaN for negative numbers")
 abs = _unary("abs", "The absolute value")
 negative = _unary("negative", "-x")
@@ -54,10 +60,35 @@ positive = _unary("positive", "+x")
 square = _unary("square", "x * x")
 reciprocal = _unary("reciprocal", "1 / x", _plain("reciprocal"))
 floor = _unary("floor", "The largest integer <= x")
+ceil = _unary("ceil", "The smallest integer >= x")
+trunc = _unary("trunc", "The integer next to x toward 0")
+sign = _unary("sign", "-1, 0 or 1 as x is negative, 0 or positive; NaN of NaN")
+isnan = _unary("isnan", "Whether x is NaN")
+isinf = _unary("isinf", "Whether x is an infinity")
 relu = _unary("relu", "max(x, 0)", _plain("relu"))
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)), relative error below 1e-6, in the left tail, too", _plain("sigmoid"))
-silu = _unary("silu", "x / (1 + exp(-x)), relative error below 1e-6, in the left tail, too; NaN at -inf", _plain("silu"))
 logical_not = _unary("logical_not", "Whether x is false")
+
+
+@traceable("round")
+def round(x: Any) -> Any:
+    """The integer next to x, the even one of two, element by element; integers stay.
+
+    >>> import numpy as np
+    >>> round(np.array([0.5, 1.5, -2.7])).tolist()
+    [0.0, 2.0, -3.0]
+    """
+    return apply_map("round", x) if is_float(kind_of(x)) else positive(x)
+
+
+@traceable("isfinite")
+def isfinite(x: Any) -> Any:
+    """Whether x is neither NaN nor an infinity, element by element.
+
+    >>> import numpy as np
+    >>> isfinite(np.array([1.0, np.inf, np.nan])).tolist()
+    [True, False, False]
+    """
+    return less(abs(x), math.inf) if is_float(kind_of(x)) else equal(x, x)
 
 
 def _numpy_gelu(x: Any, approximate: str = "none") -> Any:
@@ -93,6 +124,34 @@ def _binary(name: str, formula: str, recorded: str = "") -> Callable[[Any, Any],
     return traceable(name, name, text)(function)
 
 
+def _declared(name: str) -> Callable[..., Any]:
+    """A function of `tile/functions/`."""
+    declared = DECLARED[name]
+
+    def function(*operands: Any) -> Any:
+        return apply_map(name, *operands)
+
+    def of_one(x: Any) -> Any:
+        return function(x)
+
+    def of_two(x: Any, y: Any) -> Any:
+        return function(x, y)
+
+    text = f"{declared.summary}, element by element{' with broadcasting' * (declared.arity - 1)}."
+    return traceable(declared.numpy, name, text)(of_one if declared.arity == 1 else of_two)
+
+
+exp, exp2, expm1 = _declared("exp"), _declared("exp2"), _declared("expm1")
+log, log2, log10, log1p = _declared("log"), _declared("log2"), _declared("log10"), _declared("log1p")
+sin, cos, tan = _declared("sin"), _declared("cos"), _declared("tan")
+asin, acos, atan, atan2 = _declared("asin"), _declared("acos"), _declared("atan"), _declared("atan2")
+sinh, cosh, tanh = _declared("sinh"), _declared("cosh"), _declared("tanh")
+asinh, acosh, atanh = _declared("asinh"), _declared("acosh"), _declared("atanh")
+erf, erfc, sigmoid, silu = _declared("erf"), _declared("erfc"), _declared("sigmoid"), _declared("silu")
+for _name in DECLARED.keys() - FUNCTIONS.keys() - {"gelu", "gelu_tanh"}:
+    _declared(_name)
+
+
 add = _binary("add", "x + y")
 subtract = _binary("subtract", "x - y")
 multiply = _binary("multiply", "x * y")
@@ -109,20 +168,22 @@ equal = _binary("equal", "Whether x == y")
 not_equal = _binary("not_equal", "Whether x != y")
 logical_and = _binary("logical_and", "Whether x and y are true")
 logical_or = _binary("logical_or", "Whether x or y is true")
+logical_xor = _binary("logical_xor", "Whether one of x and y is true")
+fmod = _binary("fmod", "x - trunc(x / y) * y, exactly; of the sign of x")
 
 
 @traceable("power")
 def pow(x: Any, exponent: Any) -> Any:
-    """`x ** exponent` for an exponent that is an integer in -16..16, or a half of one: products, a square root, a quotient.
+    """`x ** exponent`, with broadcasting.
+
+    A number that is an integer in -16..16, or a half of one, makes products, a square root and a quotient of it.
 
     >>> import numpy as np
     >>> pow(np.array([2.0]), 3).tolist()
     [8.0]
     """
     if not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
-        why = "an exponent must be a number that is a multiple of 1/2 in -16..16"
-        hint = "whole and half exponents are products and square roots"
-        raise unsupported(f"pow with the exponent {exponent!r}", (), why, hint)
+        return record_map("pow", Apply("pow", (Load(0), Load(1))), (x, exponent), dtype=power_type(x, exponent))
     number = exponent if isinstance(exponent, int) else float(exponent)
     return record_map("pow", power_body(float(exponent)), (x,), dtype=power_type(x, number))
 

@@ -25,6 +25,8 @@ ALIASES = {
     "amax": "max",
     "amin": "min",
     "concatenate": "concat",
+    "rint": "round",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
     "bitwise_and": "logical_and",
     "bitwise_or": "logical_or",
     "invert": "logical_not",

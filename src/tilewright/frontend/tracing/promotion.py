@@ -33,13 +33,13 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent
+from tilewright.tile.functions.registry import DECLARED
 
 Kind: TypeAlias = np.dtype[Any] | type
 """An element type, or `int` or `float` for a number that takes the type of the arrays beside it."""
 Rule: TypeAlias = Callable[[str, Sequence[Kind]], np.dtype[Any]]
 """The type that a function computes in, by its name and the types of its operands."""
-_OTHER_NAMES = {"mod": "remainder", "pow": "power", "abs": "absolute", "relu": "maximum"}
-_FLOATS_ALONE = frozenset(("erf", "sigmoid", "silu", "gelu", "gelu_tanh", "reciprocal"))
+_OTHER_NAMES = {"mod": "remainder", "pow": "power", "abs": "absolute", "relu": "maximum", "round": "rint"}
 _OF_TRUTH = {"add": "x | y", "maximum": "x | y", "multiply": "x & y", "minimum": "x & y", "subtract": "x != y", "negative": "~x"}
 """What NumPy's function, or what it advises, means for truth values."""
 _CONVERT = "convert the operands first: x.astype(numpy.float32)"
@@ -52,7 +52,7 @@ def map_type(function: str, operands: Sequence[Any]) -> str:
         result = _common(function, kinds[1:])
     elif function == "clip":
         result = _resolved("minimum", [_resolved("maximum", kinds[:2]), kinds[2]])
-    elif function in _FLOATS_ALONE:
+    elif function == "reciprocal" or (function in DECLARED and not isinstance(DECLARED[function].numpy, np.ufunc)):
         result = float_type(function, kinds)
     elif function == "relu":
         result = reduced_type("max", kinds)
@@ -91,14 +91,19 @@ def contracted_type(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
     return common
 
 
-def power_type(x: Any, exponent: float) -> str:
-    """Of an array to the power of a number. Raises `DTypeError` for truth values, and for quotients of integers."""
+def power_type(x: Any, exponent: Any) -> str:
+    """Of an array to a power. Raises `DTypeError` for truth values, and for integers to powers that may be negative."""
     kinds = [kind_of(x), kind_of(exponent)]
     _check_arithmetic("pow", kinds)
-    if kinds[0] == np.bool_ or (exponent < 0 and not any(map(is_float, kinds))):
-        why = "integers have no negative powers" if exponent < 0 else "NumPy's type depends on the exponent"
+    is_number = isinstance(exponent, int | float)
+    may_be_negative = exponent < 0 if is_number else not isinstance(kinds[1], type) and kinds[1].kind == "i"
+    if np.bool_ in kinds or (may_be_negative and not any(map(is_float, kinds))):
+        why = "integers have no negative powers" if may_be_negative else "NumPy's type depends on the exponent"
         _refuse("pow", kinds, why, _CONVERT)
-    return _resolved("pow", kinds).name
+    result = _resolved("pow", kinds)
+    for operand in (x, exponent):
+        _check_fits("pow", operand, result)
+    return result.name
 
 
 def reduced_type(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
@@ -166,9 +171,10 @@ def _check_arithmetic(function: str, kinds: Sequence[Kind]) -> None:
 
 def _resolved(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
     _common(function, kinds)  # numbers of types without one are refused, where ml_dtypes has a loop for them
-    ufunc: np.ufunc = getattr(np, _OTHER_NAMES.get(function, function))
+    name = _OTHER_NAMES.get(function, function)
+    ufunc: Any = DECLARED[name].numpy if name in DECLARED else getattr(np, name)
     try:
-        result = ufunc.resolve_dtypes((*kinds, None))[-1]
+        result: np.dtype[Any] = ufunc.resolve_dtypes((*kinds, None))[-1]
     except TypeError as problem:
         return _refuse(function, kinds, f"NumPy refuses it: {problem}", _instead(function))
     if result == np.bool_ and not (function in FUNCTIONS and FUNCTIONS[function].is_condition):

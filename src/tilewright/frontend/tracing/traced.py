@@ -151,8 +151,8 @@ class Traced:
     __lshift__ = __rlshift__ = _refused("x << y", "left_shift")
     __rshift__ = __rrshift__ = _refused("x >> y", "right_shift")
     __xor__ = __rxor__ = _refused("x ^ y", "xor")
-    __round__ = _refused("round(x)", "round")
-    __trunc__ = _refused("math.trunc(x)", "trunc")
+    __round__ = _method("round")
+    __trunc__ = _method("trunc")
 
     __neg__ = _method("negative")
     __abs__ = _method("abs")
@@ -171,10 +171,7 @@ class Traced:
     __floordiv__, __rfloordiv__ = _operator("floor_divide")
     __mod__, __rmod__ = _operator("remainder")
     __matmul__, __rmatmul__ = _operator("matmul")
-    __pow__ = _method("pow")
-
-    def __rpow__(self, base: Any) -> NoReturn:
-        raise unsupported("a power with a traced exponent", (), hint="write it as exp(exponent * math.log(base))")
+    __pow__, __rpow__ = _operator("pow")
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

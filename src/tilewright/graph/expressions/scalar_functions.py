@@ -1,13 +1,11 @@
 """The scalar functions that bodies and reductions may apply: their number of operands and their NumPy reference.
 
-Code is generated for exactly these names; everything else (relu, clip, ...) is composed of them. What NumPy lacks is
-computed in float64, by formulas that lose no digits in the tails. Expressions of them have a value, too, where some leaves are
-known and all others are finite numbers.
+Code is generated for exactly these names; everything else (relu, clip, ...) is composed of them. Functions of floats are declared
+in `tile/functions/`. Expressions have a value, too, where some leaves are known and all others are finite numbers.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from math import isinf, isnan
 from types import MappingProxyType
@@ -18,28 +16,7 @@ import numpy as np
 from tilewright.graph.expressions.scalar import Apply, Literal, Scalar
 from tilewright.graph.numpy_types import rounded_once
 from tilewright.records import record
-
-_ERF, _ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
-SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
-CUBIC = 0.044715
-"""Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016, section 2: of the tanh form."""
-
-
-def _in_float64(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function with results of the operand's floating-point type (float64 for integers)."""
-
-    def evaluate(x: Any) -> Any:
-        x = np.asarray(x)
-        dtype = x.dtype if np.issubdtype(x.dtype, np.floating) else np.float64
-        with np.errstate(all="ignore"):
-            return np.asarray(function(x.astype(np.float64)), np.float64).astype(dtype)[()]
-
-    return evaluate
-
-
-def _sigmoid(x: Any) -> Any:
-    power = np.exp(-np.abs(x))
-    return np.where(x < 0, power, 1) / (1 + power)
+from tilewright.tile.functions.registry import DECLARED
 
 
 def power(x: Any, y: Any) -> Any:
@@ -48,13 +25,9 @@ def power(x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu" or y.dtype.kind not in "iu":
         return np.power(x, y)
     inverse = np.where(np.abs(x) == 1, np.where(y % 2 == 0, 1, x), 0)
-    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(np.result_type(x, y))[()]
-
-
-sigmoid = _in_float64(_sigmoid)
-silu = _in_float64(lambda x: x * _sigmoid(x))
-gelu = _in_float64(lambda x: x * (np.asarray(_ERFC(-x / math.sqrt(2)), np.float64) / 2))
-gelu_tanh = _in_float64(lambda x: x * _sigmoid(2 * SQRT_2_OVER_PI * (x + CUBIC * x**3)))
+    both = np.result_type(x, y)
+    both = both if both.kind in "iu" else x.dtype  # of uint64 and a signed exponent, which have no common integers
+    return np.where(y < 0, inverse, np.power(x.astype(both), np.maximum(y, 0).astype(both))).astype(both)[()]
 
 
 @record
@@ -92,10 +65,7 @@ _STRICT = (
     *("add", "subtract", "multiply", "negative", "square", "abs", "floor", "ceil", "round", "trunc", "sign", "mod", "fmod"),
     *("floor_divide", *AS_STORED.values(), REPORT_NOT_FINITE, ROUNDED),
 )
-_REAL = (
-    *("divide", "reciprocal", "sqrt", "exp", "log", "tanh", "erf", "sigmoid", "silu", "gelu", "gelu_tanh", "expm1", "log1p"),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
-)
+_REAL = ("divide", "reciprocal", "sqrt")
 _BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift")
 _CONDITIONS = (
     *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan", "isinf"),
@@ -107,13 +77,7 @@ _OTHERS: Mapping[str, Callable[..., Any]] = {
     REPORT_NOT_FINITE: lambda x: x,
     ROUNDED: lambda x: x,
     "reciprocal": lambda x: np.divide(1.0, x),
-    "erf": _in_float64(_ERF),
-    "sigmoid": sigmoid,
-    "silu": silu,
-    "gelu": gelu,
-    "gelu_tanh": gelu_tanh,
     "pow": power,
-    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
 """The functions that are not those of NumPy by the same name, or not in NumPy 1."""
 _ARITIES = {"where": 3, "pow": 2}
@@ -128,6 +92,7 @@ def _function(name: str, *, is_condition: bool = False, is_real: bool = False, i
 FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
     {name: _function(name, is_strict=True) for name in _STRICT}
     | {name: _function(name, is_strict=True, is_real=True) for name in _REAL}
+    | {one.name: ScalarFunction(one.name, one.arity, one.numpy, is_real=True, is_strict=True) for one in DECLARED.values()}
     | {name: _function(name) for name in ("maximum", "minimum", "where", "pow", *_BITS)}
     | {name: _function(name, is_condition=True) for name in _CONDITIONS}
 )

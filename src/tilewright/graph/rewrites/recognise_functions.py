@@ -10,13 +10,13 @@ import numpy as np
 
 from tilewright.graph.expressions.polynomials import ONE, Monomial, polynomial, quotient, unknowns
 from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, apply, subexpressions
-from tilewright.graph.expressions.scalar_functions import CUBIC, SQRT_2_OVER_PI
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator
 from tilewright.records import record
+from tilewright.tile.functions.activations import CUBIC, SQRT_2_OVER_PI
 
 
 @record

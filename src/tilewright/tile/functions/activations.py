@@ -6,6 +6,7 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared, in_float64, logistic
 from tilewright.tile.functions.exponentials import decay, exp_in_parts, expm1
 from tilewright.tile.functions.logarithms import log1p_of
 from tilewright.tile.functions.steps import at_least, at_most, product_rest, scaled, size_of
@@ -13,6 +14,8 @@ from tilewright.tile.program import Value
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 """Klambauer et al., "Self-Normalizing Neural Networks", 2017, equation 14."""
+SQRT_2_OVER_PI, CUBIC = math.sqrt(2 / math.pi), 0.044715
+"""Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016, section 2: of the tanh form."""
 LEAST = {"float32": -112.0, "float64": -755.0}
 """Below x e**x is 0."""
 GELU_TANH_LIMIT = {"float32": 11.0, "float64": 23.0}
@@ -96,3 +99,16 @@ def hardswish(b: Builder, x: Value) -> Value:
 def _decay(b: Builder, a: Value) -> tuple[Value, Value]:
     """v and n, v * 2**n = e**-a of an a >= 0."""
     return exp_in_parts(b, at_most(b, -LEAST[a.type.dtype], a), -1.0)
+
+
+DECLARED = (
+    Declared("sigmoid", in_float64(logistic), sigmoid, "1 / (1 + exp(-x)), exact in the left tail, too", 9.2),
+    Declared("silu", in_float64(lambda x: x * logistic(x)), silu, "x / (1 + exp(-x)); NaN at -inf", 9.5),
+    Declared(
+        "gelu_tanh",
+        in_float64(lambda x: x * logistic(2 * SQRT_2_OVER_PI * (x + CUBIC * x**3))),
+        gelu_tanh,
+        "x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2",
+        12.7,
+    ),
+)

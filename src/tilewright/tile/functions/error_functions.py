@@ -11,6 +11,7 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared, by_elements, in_float64
 from tilewright.tile.functions.exponentials import decay, exp_in_parts, expm1_in_parts
 from tilewright.tile.functions.steps import (
     at_least,
@@ -103,3 +104,11 @@ def _erfc_by_square(b: Builder, a: Value, square: Value) -> Value:
     power, n = exp_in_parts(b, square, -1.0)
     t = (a - 3.0) / (a + 3.0)
     return scaled_normal(b, power * polynomial(b, t, c.ERFCX), n)
+
+
+_ERFC = by_elements(math.erfc)
+DECLARED = (
+    Declared("erf", in_float64(by_elements(math.erf)), erf, "The error function", 7.7),
+    Declared("erfc", in_float64(_ERFC), erfc, "1 - erf(x), exact in the tail, too", 16.0),
+    Declared("gelu", in_float64(lambda x: x * (_ERFC(-x / math.sqrt(2)) / 2)), gelu, "x (1 + erf(x / sqrt(2))) / 2", 12.3),
+)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.functions.steps import (
     at_least,
     at_most,
@@ -95,3 +98,10 @@ def expm1(b: Builder, x: Value) -> Value:
     part, n = expm1_in_parts(b, limited)
     half = power_of_two(b, 0.5, n)
     return b.select(size_of(b, x) < TINY, x, b.fma(half, part, half - 0.5) * 2.0)
+
+
+DECLARED = (
+    Declared("exp", np.exp, exp, "The exponential function", 5.0),
+    Declared("exp2", np.exp2, exp2, "2 to the power x", 5.0),
+    Declared("expm1", np.expm1, expm1, "exp(x) - 1, exact next to 0, too", 8.0),
+)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.functions.exponentials import exp_in_parts, expm1_in_parts
 from tilewright.tile.functions.logarithms import log1p_of
 from tilewright.tile.functions.steps import (
@@ -96,3 +99,13 @@ def _log1p_or_log_of_twice(b: Builder, a: Value, rest: Value) -> Value:
     is_large = a > LARGE
     doubled = b.select(is_large, b.constant(1.0, a.type), 0.0)
     return log1p_of(b, b.select(is_large, a, rest), doubled)
+
+
+DECLARED = (
+    Declared("tanh", np.tanh, tanh, "The hyperbolic tangent", 7.1),
+    Declared("sinh", np.sinh, sinh, "The hyperbolic sine", 12.0),
+    Declared("cosh", np.cosh, cosh, "The hyperbolic cosine", 12.0),
+    Declared("asinh", np.arcsinh, asinh, "The inverse of sinh", 35.0),
+    Declared("acosh", np.arccosh, acosh, "The inverse of cosh; NaN below 1", 35.0),
+    Declared("atanh", np.arctanh, atanh, "The inverse of tanh", 25.0),
+)

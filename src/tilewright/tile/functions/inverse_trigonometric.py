@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.functions.steps import flipped, is_nan, polynomial, sign_of, size_of, square_root, with_sign
 from tilewright.tile.program import Value
 
@@ -79,3 +82,11 @@ def _made_small(b: Builder, large: Value, small: Value) -> tuple[Value, Value]:
 
 def _mirrored(b: Builder, angle: Value, mask: Value, whole: tuple[float, ...]) -> Value:
     return b.select(mask, whole[0] - (angle - whole[1]), angle)
+
+
+DECLARED = (
+    Declared("asin", np.arcsin, asin, "The angle whose sine is x, from -pi/2 to pi/2", 13.0),
+    Declared("acos", np.arccos, acos, "The angle whose cosine is x, from 0 to pi", 14.0),
+    Declared("atan", np.arctan, atan, "The angle whose tangent is x, from -pi/2 to pi/2", 13.0),
+    Declared("atan2", np.arctan2, atan2, "The angle of the point (y, x), from -pi to pi", 18.0, arity=2),
+)

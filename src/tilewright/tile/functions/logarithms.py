@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.functions.steps import horner, polynomial, scaled, two_sum, with_sign
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
@@ -92,3 +95,11 @@ def _scaled_log(b: Builder, x: Value, factor: float, parts: Sequence[float], of_
 
 def _where_positive(b: Builder, x: Value, value: Value) -> Value:
     return b.select(x < 0.0, math.nan, value)
+
+
+DECLARED = (
+    Declared("log", np.log, log, "The natural logarithm; -inf for 0, NaN below", 9.7),
+    Declared("log2", np.log2, log2, "The logarithm to base 2; -inf for 0, NaN below", 9.7),
+    Declared("log10", np.log10, log10, "The logarithm to base 10; -inf for 0, NaN below", 9.7),
+    Declared("log1p", np.log1p, log1p, "log(1 + x), exact next to 0, too", 20.0),
+)

@@ -11,22 +11,11 @@ from operator import add, and_, ge, gt, invert, le, lt, mul, neg, or_, sub, xor
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tilewright.package_files import modules
 from tilewright.tile.builder import Builder
-from tilewright.tile.functions import (
-    activations,
-    arithmetic,
-    error_functions,
-    exponentials,
-    hyperbolic,
-    integers,
-    inverse_trigonometric,
-    logarithms,
-    powers,
-    remainders,
-    steps,
-    trigonometric,
-)
+from tilewright.tile.functions import activations, arithmetic, error_functions, hyperbolic, integers, powers, remainders, steps
 from tilewright.tile.functions.arithmetic import condition
+from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
@@ -71,16 +60,15 @@ INTEGERS: Mapping[str, Function] = MappingProxyType(
         "pow": integers.power,
     }
 )
+DECLARED: Mapping[str, Declared] = MappingProxyType(
+    {one.name: one for module in modules(__package__, without=("registry",)) for one in getattr(module, "DECLARED", ())}
+)
+"""The functions of floats that modules of this folder list, by name."""
 FLOATS: Mapping[str, Function] = MappingProxyType(
     {
         **_BOTH,
-        **{name: getattr(exponentials, name) for name in ("exp", "exp2", "expm1")},
-        **{name: getattr(logarithms, name) for name in ("log", "log2", "log10", "log1p")},
-        **{name: getattr(trigonometric, name) for name in ("sin", "cos", "tan")},
-        **{name: getattr(inverse_trigonometric, name) for name in ("asin", "acos", "atan", "atan2")},
-        **{name: getattr(hyperbolic, name) for name in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")},
-        **{name: getattr(error_functions, name) for name in ("erf", "erfc", "gelu")},
-        **{name: getattr(activations, name) for name in ("sigmoid", "silu", "gelu_tanh", "softplus", "mish")},
+        **{one.name: one.floats for one in DECLARED.values()},
+        **{name: getattr(activations, name) for name in ("softplus", "mish")},
         **{name: getattr(activations, name) for name in ("elu", "selu", "celu", "hardswish")},
         **{name: getattr(remainders, name) for name in ("fmod", "mod", "floor_divide")},
         "pow": powers.power,

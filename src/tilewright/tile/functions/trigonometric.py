@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.functions.steps import at_least, bits, flipped, nearest, polynomial, product_rest, size_of, two_sum
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import TileProgram, Value
@@ -136,3 +139,10 @@ def _quarters(b: Builder, high: Value, middle: Value, low: Value) -> tuple[Value
     one, two, _ = (b.constant(part, high.type) for part in c.HALF_PI["float64"])
     r = total * one
     return r, product_rest(b, total, one, r) + (total * two + rest * one), whole
+
+
+DECLARED = (
+    Declared("sin", np.sin, sin, "The sine of radians, however large", 28.0),
+    Declared("cos", np.cos, cos, "The cosine of radians, however large", 27.0),
+    Declared("tan", np.tan, tan, "The tangent of radians, however large", 29.0),
+)

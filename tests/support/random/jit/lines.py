@@ -21,7 +21,14 @@ UNARY = (
         "F.positive({})",
         "F.asarray({}) + 1.0",
         "F.astype({} > 0.25, 'float32')",
+        "F.pow(F.abs({}) + 0.5, {})",
+        "F.where(F.isnan({}) | F.isinf({}), 0.0, {})",
+        "F.where(F.isfinite({}), {}, 1.0)",
     ),
+    *("F.exp2({})", "F.expm1({})", "F.log2(F.abs({}) + 0.5)", "F.log10(F.abs({}) + 0.5)", "F.log1p(F.abs({}))", "F.sin({})"),
+    *("F.cos({})", "F.tan({} * 0.2)", "F.asin(F.tanh({}) * 0.9)", "F.acos(F.tanh({}) * 0.9)", "F.atan({})", "F.asinh({})"),
+    *("F.sinh({} * 0.5)", "F.cosh({} * 0.5)", "F.acosh(F.abs({}) + 1.5)", "F.atanh(F.tanh({}) * 0.9)", "F.erfc({})"),
+    *("F.ceil({} * 3)", "F.trunc({} * 3)", "F.round({} * 3)", "F.sign({})"),
 )
 BINARY = (
     "{} + {}",
@@ -34,6 +41,8 @@ BINARY = (
     "F.subtract({}, {})",
     "F.multiply({}, {})",
     "F.divide({}, F.abs({}) + 0.5)",
+    "F.atan2({}, F.abs({}) + 0.5)",
+    "F.fmod({}, F.abs({}) + 0.5)",
 )
 NAMED = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 COMPARISONS = ("{} > {}", "{} <= {}", "{} < {}", "{} >= {}", "{} != {}", "{} == {}", *(f"F.{name}({{}}, {{}})" for name in NAMED))
@@ -80,7 +89,9 @@ def condition(g: Growing) -> None:
 def logic(g: Growing) -> None:
     a = g.pick(g.conditions())
     b = g.pick([name for name in g.conditions() if _broadcasts(g.shape(a), g.shape(name))])
-    text = g.choose(("F.logical_and({}, {})", "F.logical_or({}, {})", "{} & {}", "~{}", "F.logical_not({})"))
+    text = g.choose(
+        ("F.logical_and({}, {})", "F.logical_or({}, {})", "F.logical_xor({}, {})", "{} & {}", "~{}", "F.logical_not({})")
+    )
     _chosen(g, g.add(text.format(a, b), a, b))
 
 

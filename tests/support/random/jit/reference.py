@@ -9,24 +9,44 @@ from numpy import (  # noqa: F401  # the functions that mean what NumPy's mean
     abs,
     add,
     arange,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
     asarray,
     astype,
     broadcast_to,
+    ceil,
     clip,
+    cos,
+    cosh,
     divide,
     einsum,
     equal,
     exp,
+    exp2,
     expand_dims,
+    expm1,
     floor,
+    fmod,
     greater,
     greater_equal,
+    isfinite,
+    isinf,
+    isnan,
     less,
     less_equal,
     log,
+    log1p,
+    log2,
+    log10,
     logical_and,
     logical_not,
     logical_or,
+    logical_xor,
     matmul,
     matrix_transpose,
     max,
@@ -42,20 +62,32 @@ from numpy import (  # noqa: F401  # the functions that mean what NumPy's mean
     pow,
     prod,
     reshape,
+    round,
+    sign,
+    sin,
+    sinh,
     sqrt,
     square,
     squeeze,
     subtract,
     sum,
     swapaxes,
+    tan,
     tanh,
     transpose,
+    trunc,
     where,
 )
 from scipy import special
 
 from tests.support import convolutions
 from tests.support.convolutions import Case
+
+acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
+
+
+def erfc(x: Any) -> Any:
+    return special.erfc(x)
 
 
 def erf(x: Any) -> Any:

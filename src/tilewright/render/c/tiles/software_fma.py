@@ -12,15 +12,15 @@ static __attribute__((noinline, cold)) double fma_float64(double a, double b, do
   typedef unsigned __int128 bits_128;
   const double product = a * b;
   union { double value; bits_64 bits; } x = {a}, y = {b}, z = {c};
-  const bits_64 fraction = (1UL << 52) - 1;
+  const bits_64 fraction = ((bits_64)1 << 52) - 1;
   if (!(__builtin_fabs(a) < __builtin_inf() && __builtin_fabs(b) < __builtin_inf() && a != 0 && b != 0))
     return product + c;
   if (!(__builtin_fabs(c) < __builtin_inf()))
     return c;
   long x_exponent = x.bits >> 52 & 2047, y_exponent = y.bits >> 52 & 2047, z_exponent = z.bits >> 52 & 2047;
-  const bits_64 x_size = (x.bits & fraction) | (x_exponent ? 1UL << 52 : 0);
-  const bits_64 y_size = (y.bits & fraction) | (y_exponent ? 1UL << 52 : 0);
-  const bits_64 z_size = (z.bits & fraction) | (z_exponent ? 1UL << 52 : 0);
+  const bits_64 x_size = (x.bits & fraction) | (x_exponent ? (bits_64)1 << 52 : 0);
+  const bits_64 y_size = (y.bits & fraction) | (y_exponent ? (bits_64)1 << 52 : 0);
+  const bits_64 z_size = (z.bits & fraction) | (z_exponent ? (bits_64)1 << 52 : 0);
   const bits_64 sign = (x.bits ^ y.bits) >> 63, z_sign = z.bits >> 63;
   long exponent = (x_exponent ? x_exponent : 1) + (y_exponent ? y_exponent : 1) - 2150;
   long other_exponent = (z_exponent ? z_exponent : 1) - 1075;
@@ -71,13 +71,14 @@ static __attribute__((noinline, cold)) double fma_float64(double a, double b, do
 }"""
 SCALED = """\
 static double fma_scaled(unsigned long size, long unit, unsigned long sign) {
-  union { unsigned long bits; double value; } result;
+  typedef unsigned long bits_64;
+  union { bits_64 bits; double value; } result;
   if (!(size >> 52))
     result.bits = size;
   else if (unit + 1075 >= 2047)
-    result.bits = 2047UL << 52;
+    result.bits = (bits_64)2047 << 52;
   else
-    result.bits = ((unsigned long)(unit + 1075) << 52) + (size & ((1UL << 52) - 1));
+    result.bits = ((bits_64)(unit + 1075) << 52) + (size & (((bits_64)1 << 52) - 1));
   result.bits |= sign << 63;
   return result.value;
 }"""

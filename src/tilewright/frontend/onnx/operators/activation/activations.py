@@ -20,7 +20,7 @@ from tilewright.frontend.onnx.operators.operands import known as known_extents
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import log_softmax, softmax_reference
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, times
-from tilewright.graph.expressions.scalar_functions import gelu, gelu_tanh
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 from tilewright.records import record
@@ -125,11 +125,15 @@ def swiglu(a: Any, b: Any, *, alpha: float = 1.0) -> Scalar:
 class Gelu(SchemaAttributes):
     """x Phi(x)."""
 
+    @property
+    def _function(self) -> str:
+        return "gelu" if self.approximate == "none" else "gelu_tanh"
+
     def reference(self, x: Any) -> Any:
-        return np.asarray((gelu if self.approximate == "none" else gelu_tanh)(x), x.dtype)
+        return np.asarray(FUNCTIONS[self._function].numpy(x), x.dtype)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.map("gelu" if self.approximate == "none" else "gelu_tanh", x)
+        return builder.map(self._function, x)
 
 
 def _shrinking() -> Scalar:

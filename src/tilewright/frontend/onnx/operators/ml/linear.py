@@ -19,7 +19,9 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import Softmax
-from tilewright.graph.expressions.scalar_functions import sigmoid
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
+
+_sigmoid = FUNCTIONS["sigmoid"].numpy
 
 DOMAIN = "ai.onnx.ml"
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -36,7 +38,7 @@ def transformed(scores: Any, transform: str) -> Any:
     if transform == "SOFTMAX":
         return Softmax().reference(scores)
     if transform == "LOGISTIC":
-        return sigmoid(scores)
+        return _sigmoid(scores)
     if transform == "PROBIT":
         return _probit(scores)
     return _softmax_of_others(scores) if transform == "SOFTMAX_ZERO" else scores
@@ -200,7 +202,7 @@ def _coupled(scores: Any, prob_a: Sequence[float], prob_b: Sequence[float], clas
     """Probabilities of all classes from those of the pairs, 1 / (1 + exp(a score + b)): Wu, Lin, Weng, algorithm 2."""
     pairwise = np.zeros((len(scores), classes, classes))
     for number, (i, j) in enumerate(combinations(range(classes), 2)):
-        pairwise[:, i, j] = np.clip(sigmoid(-(scores[:, number] * prob_a[number] + prob_b[number])), 1e-7, 1 - 1e-7)
+        pairwise[:, i, j] = np.clip(_sigmoid(-(scores[:, number] * prob_a[number] + prob_b[number])), 1e-7, 1 - 1e-7)
         pairwise[:, j, i] = 1 - pairwise[:, i, j]
     return np.stack([_coupled_sample(probabilities) for probabilities in pairwise]) if len(scores) else np.zeros((0, classes))
 

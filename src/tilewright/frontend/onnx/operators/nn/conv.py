@@ -24,7 +24,7 @@ from tilewright.graph.builders.convolutions.convolution import convolved
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution, written
 from tilewright.graph.builders.convolutions.windows import Taps, Window
 from tilewright.graph.expressions.extents import least_extent, times
-from tilewright.graph.expressions.scalar_functions import silu
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent, Tensor, planned_extent
 from tilewright.records import record
@@ -216,5 +216,5 @@ def causal_conv_with_state(x: Any, weight: Any, bias: Any = None, past_state: An
     taps = np.lib.stride_tricks.sliding_window_view(np.asarray(sequence, wide), weight.shape[2], axis=2)
     sums = np.einsum("bclk,ck->bcl", taps, np.asarray(weight[:, 0], wide))
     sums = sums if bias is None else sums + np.asarray(bias, wide)[:, None]
-    result = sums if activation == "none" else silu(sums)
+    result = sums if activation == "none" else FUNCTIONS["silu"].numpy(sums)
     return result.astype(x.dtype), sequence[:, :, x.shape[2] :]
