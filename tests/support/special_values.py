@@ -84,7 +84,11 @@ def _gelu_tanh(x: Any) -> Any:
 POWERS = (-4.0, -3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.5, 2.0, 2.5, 3.0, 4.0)
 OF_ONE = (
     *_named("exp", "log", "tanh", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor"),
-    *_conditions("logical_not"),
+    *_named("exp2", "expm1", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "ceil", "trunc", "round", "sign"),
+    *(Case(f"a{name}", getattr(tw, f"a{name}"), getattr(np, f"arc{name}")) for name in ("sin", "cos", "tan")),
+    *(Case(f"a{name}", getattr(tw, f"a{name}"), getattr(np, f"arc{name}")) for name in ("sinh", "cosh", "tanh")),
+    Case("erfc", tw.erfc, scipy.special.erfc),
+    *_conditions("logical_not", "isnan", "isinf", "isfinite"),
     Case("erf", tw.erf, scipy.special.erf),
     Case("relu", tw.relu, lambda x: np.maximum(x, 0), torch.relu),
     Case("sigmoid", tw.sigmoid, scipy.special.expit),
@@ -114,7 +118,9 @@ OF_ONE = (
 OF_TWO = (
     *_named("add", "subtract", "multiply", "divide", "maximum", "minimum"),
     *_conditions("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or"),
-    *_named("floor_divide", "remainder"),
+    *_conditions("logical_xor"),
+    Case("atan2", tw.atan2, np.arctan2),
+    *_named("floor_divide", "remainder", "fmod"),
     Case("where(x > y, x, y)", lambda x, y: tw.where(x > y, x, y), lambda x, y: np.where(x > y, x, y)),
 )
 OF_THREE = (

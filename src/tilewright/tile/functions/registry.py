@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from tilewright.package_files import modules
 from tilewright.tile.builder import Builder
-from tilewright.tile.functions import activations, arithmetic, error_functions, hyperbolic, integers, powers, remainders, steps
+from tilewright.tile.functions import activations, arithmetic, error_functions, integers, powers, remainders, steps
 from tilewright.tile.functions.arithmetic import condition
 from tilewright.tile.functions.declaration import Declared
 from tilewright.tile.operations import Operation
