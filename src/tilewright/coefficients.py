@@ -62,12 +62,7 @@ class Coefficients:
     """Share of the time of traffic into L1 that a row-wise reduction shows in passes over rows that its first pass has read, and
     L1 has lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
     function_cycles_per_vector: tuple[tuple[str, float], ...] = (
-<<<<<<< HEAD
-        *(("exp", 5.0), ("log", 9.7), ("tanh", 7.1), ("erf", 7.7), ("sigmoid", 9.2), ("silu", 9.5), ("gelu", 12.3)),
-        ("gelu_tanh", 12.7),
-=======
         *((name, function.cycles) for name, function in DECLARED.items()),
->>>>>>> 040cc1dc (Functions of floats are declared once; traced programs have all of them)
         ("sqrt", 8.0),
         ("divide", 5.0),
         *(("pow", 100.0), ("mod", 13.0), ("fmod", 13.0), ("floor_divide", 23.0)),
