@@ -39,7 +39,11 @@ CASES: list[tuple[str, Scalar, str, str, bool]] = [
     ("int64", body_of("square"), "int64", "float32", False),
     ("int64", Load(0), "int64", "float32", True),
     ("int64", Load(0), "int32", "float32", False),
-    ("int8", body_of("square"), "int8", "int8", False),
+    ("int8", body_of("square"), "int8", "int8", True),  # the lowest bits
+    ("int8", body_of("square"), "int8", "int32", False),
+    ("int8", body_of("maximum"), "int8", "int32", True),
+    ("int16", body_of("add"), "int16", "uint8", True),
+    ("int16", body_of("add"), "int16", "bool", False),
     ("int64", apply("less", POSITION, WIDE), "bool", "float32", True),
     ("int64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", True),
     ("int32", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", False),  # the largest one wraps

@@ -12,21 +12,21 @@ the type that a body is computed in changes, is changed: such a body has the val
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from math import inf
 from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.graph.exactness import HALVES, INTEGERS, LARGEST_WHOLE, scalar_element_type, scalar_type
+from tilewright.graph.exactness import HALVES, INTEGERS, LARGEST_WHOLE, WRAPPING, scalar_element_type, scalar_type
 from tilewright.graph.expressions.conditions import constraint_of
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, apply, subexpressions
 from tilewright.graph.expressions.scalar_functions import AS_STORED, FUNCTIONS
 from tilewright.graph.numpy_types import is_lossless, numbers_of, rounded_once
 from tilewright.graph.rewrites.fusion.compose import inlined
-from tilewright.graph.types import Operator, SymbolicExtent, Tensor, largest_extent
+from tilewright.graph.types import Operator, SymbolicExtent, Tensor, element_bytes, largest_extent
 from tilewright.records import record
 
 Bounds: TypeAlias = tuple[float, float]
@@ -151,6 +151,8 @@ def _bounds_of(function: str, operands: Sequence[Bounds]) -> Bounds:
             return min(lows), min(highs)
         case "floor":
             return operands[0]
+        case "where":
+            return min(lows[1:]), max(highs[1:])
     return (0, 1) if FUNCTIONS[function].is_condition else NOTHING
 
 
@@ -200,7 +202,37 @@ def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
         return is_condition(producer.body, types)
     if stored in HALVES:
         return producer.is_map() and _is_of_type(producer.body, stored, types)
-    return stored == made
+    return stored == made or (stored in SHORT and made in INTEGERS and _is_short(producer, reader, tensors))
+
+
+def _is_short(producer: Operator, reader: Operator, tensors: Types) -> bool:
+    """Whether it makes no difference that a map of longer integers is stored as short ones: it has none else, or nothing but
+    the lowest bits of what is read enters what the reader stores."""
+    if not producer.is_map():
+        return False
+    stored, whole = tensors[producer.write.tensor].dtype, WholeNumbers(producer, tensors)
+    (low, high), (least, most) = limits(stored), whole.bounds(producer.body)
+    if low <= least and most <= high and whole.are_within(producer.body, producer.accumulator):
+        return True
+    reads = {number for number, read in enumerate(reader.reads) if read.tensor == producer.write.tensor}
+    written = tensors[reader.write.tensor].dtype
+    is_as_short = reader.is_map() and written in SHORT and element_bytes(written) <= element_bytes(stored)
+    return is_as_short and not reads & reader.looked_up() and _wraps(reader.body, reads)
+
+
+def _wraps(body: Scalar, reads: Set[int]) -> bool:
+    """Whether the lowest bits of a body depend on nothing but those of some loads.
+
+    >>> x, y = Load(0), Load(1)
+    >>> _wraps(apply("add", x, apply("maximum", y, y)), {0}), _wraps(apply("maximum", x, y), {0})
+    (True, False)
+    """
+    match body:
+        case Apply(function, operands) if function in WRAPPING:
+            return all(_wraps(operand, reads) for operand in operands)
+        case Load():
+            return True
+    return not any(isinstance(node, Load) and node.read in reads for node in subexpressions(body))
 
 
 def _is_widening(reader: Operator, stored: str, tensors: Types) -> bool:
