@@ -13,7 +13,7 @@ from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.rewrites.element_types import SeparateOutputs
-from tilewright.graph.rewrites.fusion.lossless import as_read, is_as_read
+from tilewright.graph.rewrites.fusion.lossless import as_read, in_floats, is_as_read
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.plan.supported import obstacle
@@ -133,6 +133,22 @@ def test_what_is_held_to_the_range_of_bytes_may_be_stored_in_a_longer_type(
     producer, consumer = replace(producer, accumulator="float32"), replace(consumer, accumulator=accumulator)
     tensors = {tensor.name: tensor for tensor in (x, middle, result)}
     assert is_as_read(producer, consumer, tensors) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "dtype", "expected"),
+    [
+        (clipped(0, 255), "uint8", "float32"),
+        (clipped(-128, 127), "int8", "float32"),
+        (clipped(0, 255), "int8", "int32"),  # 200 becomes -56
+        (clipped(0, 255), "int32", "int32"),  # NaN becomes the least one
+        (apply("round", Load(0)), "uint8", "int32"),
+    ],
+)
+def test_floats_within_the_limits_of_bytes_are_stored_as_these(body: Scalar, dtype: str, expected: str) -> None:
+    producer, middle = elementwise(body, [Tensor("x", (9,), "float32")], name="f", result="z")
+    consumer, result = elementwise(Load(0), [middle], name="g", result="out", dtype=dtype)
+    assert in_floats(consumer, producer, {tensor.name: tensor for tensor in (middle, result)}).accumulator == expected
 
 
 def kinds(graph: Graph) -> list[str]:

@@ -19,7 +19,7 @@ from tilewright.graph.interpreter import Box, Environment, value_of_scalar
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import StoredParts
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read, is_as_read
+from tilewright.graph.rewrites.fusion.lossless import WHOLE, in_floats, inlined_as_read, is_as_read
 from tilewright.graph.rewrites.rebuild import with_joined, with_operators
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
@@ -50,7 +50,8 @@ class FuseMaps(Rewrite):
             is_able = operator.is_map() and _has_same_points(operator, access, producer)
             if not is_able or stored.keep_apart(producer, operator):
                 return None
-            whole = inlined_as_read(operator, {access.tensor: producer}, graph.by_name)
+            reader = in_floats(operator, producer, graph.by_name)
+            whole = inlined_as_read(reader, {access.tensor: producer}, graph.by_name)
             is_read = any(read.tensor == access.tensor for read in whole.reads)
             return None if is_read or len(subexpressions(whole.body)) > MOST_NODES else whole
 

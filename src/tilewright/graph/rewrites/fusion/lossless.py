@@ -242,6 +242,14 @@ def _is_widening(reader: Operator, stored: str, tensors: Types) -> bool:
     return is_copy and written in SHORT and written != stored and is_lossless(stored, written)
 
 
+def in_floats(reader: Operator, producer: Operator, tensors: Types) -> Operator:
+    """A reader that gives floats a short integer type, computed in float32, where they lie within its limits; else itself."""
+    written = tensors[reader.write.tensor].dtype
+    is_copy = reader.is_map() and reader.body == Load(0) and written in SHORT and reader.accumulator == "int32"
+    is_float = tensors[producer.write.tensor].dtype == "float32" and producer.accumulator == "float32"
+    return replace(reader, accumulator="float32") if is_copy and is_float and _is_clipped(producer.body, written) else reader
+
+
 def _is_clipped(body: Scalar, dtype: str) -> bool:
     """Whether a float is within the range of an integer type, or NaN: both types cut off its fraction then, and make 0 of NaN."""
     match body:
