@@ -46,14 +46,18 @@ def _is_plain(access: Access) -> bool:
 
 
 def _axes_of_pixels(access: Access, extents: Mapping[str, object]) -> tuple[str, str] | None:
-    """The last two axes, if the last one has a few channels, and the other enough pixels."""
+    """The last two axes, if the last one has a few channels, and the other enough pixels.
+
+    Loops that lowering adds may have other positions beside their axes.
+    """
     last = access.indices[-2:]
     if len(last) < 2 or not all(index.is_axis() for index in last):
         return None
     pixels, channels = map(str, last)
-    columns, few = extents[pixels], extents[channels]
+    columns, few = extents.get(pixels), extents.get(channels)
     is_known = isinstance(few, int) and LEAST_CHANNELS <= few <= MOST_CHANNELS
-    return (pixels, channels) if is_known and (not isinstance(columns, int) or columns >= LEAST_PIXELS) else None
+    is_wide = columns is not None and (not isinstance(columns, int) or columns >= LEAST_PIXELS)
+    return (pixels, channels) if is_known and is_wide else None
 
 
 def _has_planes(operator: Operator, pixels: str, channels: str) -> bool:
