@@ -13,6 +13,7 @@ import pytest
 from tests.support.amx_model import Fault, Tiles, built, with_calls
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
+from tilewright.render.c.kernel_sources import rendered
 
 KERNELS = [kernel for kernel in registry.registered() if "amx_tile" in kernel.features]
 SHAPES = [
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is miss
 @pytest.fixture(scope="module", params=KERNELS, ids=lambda kernel: kernel.name)
 def kernel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[MicroKernel, Callable[..., Tiles]]:
     declared: MicroKernel = request.param
-    text = declared.emit("kernel", None).content
+    text = rendered(declared.emit("kernel", None)).content
     assert isinstance(text, str)
     return declared, built(text, "kernel", tmp_path_factory.mktemp("amx"))
 

@@ -177,16 +177,13 @@ def with_calls(text: str) -> str:
         text = re.sub(pattern, rf"tw_model({what}, \1, 0, 0, \2, \3);", text)
     text = re.sub(r'__asm__ volatile\("tilezero %%tmm(\d)" : :\);', rf"tw_model({ZERO}, \1, 0, 0, 0, 0);", text)
     text = re.sub(r'__asm__ volatile\("ldtilecfg %0" : : "m"\((\w+)\)\);', rf"tw_model({CONFIGURE}, 0, 0, 0, &\1, 0);", text)
-    tile = r'__asm__ volatile\("{}[^;]*?\)(?=\n)'
-    for pattern, what in (("tileloadd", LOAD), ("tilestored", STORE)):
-        text = re.sub(tile.format(pattern), f"tw_model({what}, tile, 0, 0, p, (long)(stride))", text)
-    text = re.sub(tile.format("tilezero"), f"tw_model({ZERO}, tile, 0, 0, 0, 0)", text)
-    text = text.replace('__asm__ volatile("ldtilecfg %0" : : "m"(tiles));', f"tw_model({CONFIGURE}, 0, 0, 0, &tiles, 0);")
     text = text.replace('__asm__ volatile("tilerelease" : :);', f"tw_model({RELEASE}, 0, 0, 0, 0, 0);")
-    masked = r'row_of_bytes row;\n\s*__asm__\("vmovdqu8[^;]*;'
-    loop = "row_of_bytes row = {0};\n  for (long i = 0; i < 64; i++)\n    if (mask >> i & 1)\n"
-    text = re.sub(masked, loop + "      ((char *)&row)[i] = ((const char *)from)[i];", text)
-    left = re.search(r"__asm__[^;]*", text)
+    masked = (
+        r'__asm__\("vmovdqu\d+ %1, %0%\{%2%\}%\{z%\}" : "=v"\((\w+)\) : "m"\(\*\(const (\w+)_u \*\)\((.*)\)\), "Yk"\((\w+)\)\);'
+    )
+    lane = r"if ((unsigned long)\4 >> lane & 1) \1[lane] = (*(const \2_u *)(\3))[lane];"
+    text = re.sub(masked, rf"\1 = (\2){{0}}; for (int lane = 0; lane < (int)(sizeof(\1) / sizeof(\1[0])); lane++) {lane}", text)
+    left = re.search(r'__asm__ *(volatile)?\((?!"" )[^;]*', text)
     assert left is None, f"an instruction that the model does not know: {left and left.group()}"
     return PROLOGUE + text
 

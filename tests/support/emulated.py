@@ -20,6 +20,7 @@ import numpy as np
 from tests.contract.operands import Operand
 from tests.support.kernel_build import CROSS, FLAGS, linked, parameters, shapes
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind
+from tilewright.render.c.kernel_sources import rendered
 from tilewright.runtime.compilation.flags import BY_FAMILY, for_features
 
 EMULATORS = {"ppc64le": ("qemu-ppc64le", "-cpu", "power10")}
@@ -122,7 +123,7 @@ def _program(kernel: MicroKernel) -> Path:
         *(flag for flag in FLAGS if flag not in LIBRARY_FLAGS),
         *machine,
     ]
-    return linked(words, [kernel.emit("kernel_under_test", frozenset(shapes(kernel))), driver])
+    return linked(words, [rendered(kernel.emit("kernel_under_test", frozenset(shapes(kernel)))), driver])
 
 
 LIBRARY_FLAGS = ("-shared", "-nostdlib", "-ffreestanding", "-fPIC", "-fvisibility=hidden")

@@ -74,6 +74,7 @@ def product_kernel(
     peak_share: float,
     options: Options = PLAIN,
     has_nested: bool = False,
+    rows_per_instruction: int = 1,
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x vectors.
 
@@ -98,7 +99,8 @@ def product_kernel(
         "peak_share": peak_share,
         "emit_with": tiles.emit,
         "emit_prefetching": tiles.emit_prefetching if asks else None,
-        "emit_known": tiles.emit_known if is_float32 and is_plain else None,
+        "emit_known": tiles.emit_known if is_float32 and is_plain and not options.in_blocks else None,
+        "rows_per_instruction": rows_per_instruction,
         "prefetch": prefetch,
         "shares_accumulators": dialect.registers >= TALL_REGISTERS,
         "chain_cycles": product.chain_cycles,

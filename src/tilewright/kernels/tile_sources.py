@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from itertools import product as pairs
+from typing import Protocol
 
 from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -14,14 +17,76 @@ from tilewright.tile.dialects.registry import with_vectors
 from tilewright.tile.index import IndexLike
 from tilewright.tile.printer import printed
 from tilewright.tile.products.arithmetic import Arithmetic
-from tilewright.tile.products.tile import Finish, Options, Shape, product
+from tilewright.tile.products.blocks import BlockTile
+from tilewright.tile.products.tile import Finish, Options, ProductTile, Shape
 from tilewright.tile.program import Buffer, TileProgram, Value
 from tilewright.tile.types import element_type
 
 
+class Programs(ABC):
+    """Functions of a kernel; of a whole one with C of the function that chooses among them."""
+
+    __slots__ = ()
+    vectors: VectorDialect
+    features: frozenset[str]
+    choice: str
+
+    @property
+    def dialect(self) -> Dialect:
+        """The instructions of its programs."""
+        return tile_dialect(self.vectors, self.features)
+
+    @abstractmethod
+    def programs(self) -> Sequence[TileProgram]:
+        """All of them."""
+
+    def apart(self) -> frozenset[str]:
+        """The names of functions that are never inlined."""
+        return frozenset()
+
+    def printed(self) -> str:
+        """Of `TileSource.printed`."""
+        return "\n".join([*map(printed, self.programs()), self.choice])
+
+
+class ShapeProgram(Protocol):
+    """What makes the function of a shape; equal ones are equal objects."""
+
+    @property
+    def suffix(self) -> str:
+        """Part of its name."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is never inlined."""
+
+    def program(self, name: str) -> TileProgram:
+        """The function under a name."""
+
+
 @record
-class ProductSource:
-    """The register tiles of a product, a function each; of a whole kernel with C of the function that chooses among them."""
+class ShapesSource(Programs):
+    """A kernel whose shapes make their functions."""
+
+    name: str
+    vectors: VectorDialect
+    features: frozenset[str]
+    """What the kernel needs besides the dialect's."""
+    shapes: tuple[ShapeProgram, ...]
+    choice: str
+
+    def programs(self) -> list[TileProgram]:
+        """Of all shapes."""
+        return [one.program(f"{self.name}_{one.suffix}") for one in self.shapes]
+
+    def apart(self) -> frozenset[str]:
+        """Of `Programs.apart`."""
+        return frozenset(f"{self.name}_{one.suffix}" for one in self.shapes if one.is_apart)
+
+
+@record
+class ProductSource(Programs):
+    """The register tiles of a product, a function each."""
 
     name: str
     vectors: VectorDialect
@@ -32,18 +97,10 @@ class ProductSource:
     options: Options
     choice: str = ""
 
-    @property
-    def dialect(self) -> Dialect:
-        """The instructions of its programs."""
-        return tile_dialect(self.vectors, self.features)
-
     def programs(self) -> list[TileProgram]:
         """Of all shapes."""
-        return [product(f"{self.name}_{one.suffix}", self.arithmetic, one, self.options) for one in self.shapes]
-
-    def printed(self) -> str:
-        """Of `TileSource.printed`."""
-        return "\n".join([*map(printed, self.programs()), self.choice])
+        tile = BlockTile if self.options.in_blocks else ProductTile
+        return [tile(self.arithmetic, one, self.options).program(f"{self.name}_{one.suffix}") for one in self.shapes]
 
 
 @record
@@ -75,7 +132,7 @@ class _Finish:
                 for i, column in pairs(range(shape.rows), columns):
                     builder.prefetch(buffer, row * i + column)
 
-    def value(self, builder: Builder, total: Value, place: tuple[int, int], count: IndexLike | None) -> Value:
+    def value(self, builder: Builder, total: Value, place: tuple[IndexLike, int], count: IndexLike | None) -> Value:
         """Of `tile.products.tile.Finish`."""
         given = []
         for buffer, row, along in self.operands:

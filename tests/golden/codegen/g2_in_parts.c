@@ -324,7 +324,7 @@ static void map_8bf59a1a(float *const tensor_0, const float *const tensor_1, con
   }
 }
 
-static void rows_1ca1723a(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const float *const tensor_3, const long stride_0) {
+static void rows_8fa73e8c(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const float *const tensor_3, const long stride_0) {
   {
     const float *tw_p0 = tensor_0;
     const long tw_n0 = stride_0;
@@ -333,6 +333,7 @@ static void rows_1ca1723a(const float *const tensor_0, const float *const tensor
     float32x16 tw_s0 = tw_c0;
     for (long tw_i2 = 0; tw_i2 < 4; tw_i2++) {
       const unsigned short tw_v0 = (unsigned short)0xff;
+      (void)tw_v0;
       float32x16 tw_v1;
       __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0 + tw_i2 * tw_n0)), "Yk"(tw_v0));
       float32x16 tw_v2;
@@ -344,11 +345,12 @@ static void rows_1ca1723a(const float *const tensor_0, const float *const tensor
       tw_s0 = tw_v4;
     }
     const unsigned short tw_v5 = (unsigned short)0xff;
+    (void)tw_v5;
     __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p1)) : "v"(tw_s0), "Yk"(tw_v5));
   }
 }
 
-static void rows_1907d196(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, float *const tensor_3, const long stride_0) {
+static void rows_213ac613(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, float *const tensor_3, const long stride_0) {
   {
     const float *tw_p0 = tensor_1;
     const long tw_n0 = stride_0;
@@ -371,6 +373,7 @@ static void rows_1907d196(const float *const tensor_0, const float *const tensor
     float32x16 tw_s0 = tw_c0;
     for (long tw_i2 = 0; tw_i2 < 4; tw_i2++) {
       const unsigned short tw_v0 = (unsigned short)0xff;
+      (void)tw_v0;
       float32x16 tw_v1;
       __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0 + tw_i2 * tw_n0)), "Yk"(tw_v0));
       float32x16 tw_v2;
@@ -398,11 +401,12 @@ static void rows_1907d196(const float *const tensor_0, const float *const tensor
       tw_s0 = tw_v18;
     }
     const unsigned short tw_v19 = (unsigned short)0xff;
+    (void)tw_v19;
     __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p3)) : "v"(tw_s0), "Yk"(tw_v19));
   }
 }
 
-static void map_e6692f9c(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4, const long stride_0) {
+static void map_cf811aca(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4, const long stride_0) {
   {
     const float *tw_p0 = tensor_0;
     const long tw_n0 = stride_0;
@@ -424,6 +428,7 @@ static void map_e6692f9c(const float *const tensor_0, const float *const tensor_
     const float32x16 tw_c11 = in_16_lanes(0x1.ffffeep-1f);
     const float32x16 tw_c12 = in_16_lanes(0x1p0f);
     const unsigned short tw_v0 = (unsigned short)0xff;
+    (void)tw_v0;
     float32x16 tw_v1;
     __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0)), "Yk"(tw_v0));
     float32x16 tw_v2;
@@ -497,6 +502,7 @@ static void map_e6692f9c(const float *const tensor_0, const float *const tensor_
       const float32x16 tw_v53 = (float32x16)in_16_lanes(tw_v53_x);
       const float32x16 tw_v54 = tw_v52 / tw_v53;
       const unsigned short tw_v55 = (unsigned short)0xf;
+      (void)tw_v55;
       __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p3 + 4 * tw_row)) : "v"(tw_v54), "Yk"(tw_v55));
     }
   }
@@ -582,6 +588,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
           if (tw_n_1) {
             const long tw_v0_n = tw_n_1;
             const unsigned short tw_v0 = (unsigned short)(tw_v0_n >= 16 ? 0xffff : tw_v0_n > 0 ? (1u << tw_v0_n) - 1 : 0);
+            (void)tw_v0;
             __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + -tw_n_1 + tw_n0)) : "v"(tw_c0), "Yk"(tw_v0));
           }
         }
@@ -597,6 +604,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
           if (tw_n_1) {
             const long tw_v0_n = tw_n_1;
             const unsigned short tw_v0 = (unsigned short)(tw_v0_n >= 16 ? 0xffff : tw_v0_n > 0 ? (1u << tw_v0_n) - 1 : 0);
+            (void)tw_v0;
             __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + -tw_n_1 + tw_n0)) : "v"(tw_c0), "Yk"(tw_v0));
           }
         }
@@ -636,11 +644,11 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     const long at_b = block / 64;
     const long at_m = (block % 64) * 8;
     /* weights_row_max: merge */
-    rows_1ca1723a(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
+    rows_8fa73e8c(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_row_sum: merge */
-    rows_1907d196(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
+    rows_213ac613(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_weights: merge */
-    map_e6692f9c(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights, 6144);
+    map_cf811aca(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights, 6144);
     /* out_merge: merge */
     rows_fee15c44(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 393216, stride_E_1);
   }

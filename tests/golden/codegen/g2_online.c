@@ -1,4 +1,4 @@
-static void rows_7dd81141(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
+static void rows_39e19b7c(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
   {
     const long tw_n0 = size_d1;
     const long tw_n1 = size_d2;
@@ -55,6 +55,7 @@ static void rows_7dd81141(float *const tensor_0, float *const tensor_1, float *c
       if (tw_n_2) {
         const long tw_v8_n = tw_n_2;
         const unsigned short tw_v8 = (unsigned short)(tw_v8_n >= 16 ? 0xffff : tw_v8_n > 0 ? (1u << tw_v8_n) - 1 : 0);
+        (void)tw_v8;
         float32x16 tw_v9;
         __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v9) : "m"(*(const float32x16_u *)(tw_p0 + -tw_n_2 + tw_n1 + tw_i1 * tw_n2)), "Yk"(tw_v8));
         float32x16 tw_v10;
@@ -208,6 +209,7 @@ static void rows_7dd81141(float *const tensor_0, float *const tensor_1, float *c
         __builtin_prefetch(tw_p0_4_n2 + -tw_n_2 + tw_n1 + tw_i1 * tw_n2);
         const long tw_v94_n = tw_n_2;
         const unsigned short tw_v94 = (unsigned short)(tw_v94_n >= 16 ? 0xffff : tw_v94_n > 0 ? (1u << tw_v94_n) - 1 : 0);
+        (void)tw_v94;
         float32x16 tw_v95;
         __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v95) : "m"(*(const float32x16_u *)(tw_p0 + -tw_n_2 + tw_n1 + tw_i1 * tw_n2)), "Yk"(tw_v94));
         const float32x16 tw_v96 = tw_v95 - tw_v39;
@@ -526,6 +528,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
           if (tw_n_1) {
             const long tw_v0_n = tw_n_1;
             const unsigned short tw_v0 = (unsigned short)(tw_v0_n >= 16 ? 0xffff : tw_v0_n > 0 ? (1u << tw_v0_n) - 1 : 0);
+            (void)tw_v0;
             __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + -tw_n_1 + tw_n0)) : "v"(tw_c0), "Yk"(tw_v0));
           }
         }
@@ -541,12 +544,13 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
           if (tw_n_1) {
             const long tw_v0_n = tw_n_1;
             const unsigned short tw_v0 = (unsigned short)(tw_v0_n >= 16 ? 0xffff : tw_v0_n > 0 ? (1u << tw_v0_n) - 1 : 0);
+            (void)tw_v0;
             __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + -tw_n_1 + tw_n0)) : "v"(tw_c0), "Yk"(tw_v0));
           }
         }
       }
       /* weights: softmax */
-      rows_7dd81141(C, running_P_row_max, running_P_row_sum, running_P_factor, size_m, 128, 144);
+      rows_39e19b7c(C, running_P_row_max, running_P_row_sum, running_P_factor, size_m, 128, 144);
       if (at_l != 0) {
         /* out_multiply: correct */
         map_8bf59a1a(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_factor, size_m, stride_E_1);

@@ -1,4 +1,4 @@
-static void rows_fd01c2c8(float *const tensor_0, float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+static void rows_3f2fa6e6(float *const tensor_0, float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
   {
     const long tw_n0 = size_d1;
     const long tw_n1 = size_d2;
@@ -43,6 +43,7 @@ static void rows_fd01c2c8(float *const tensor_0, float *const tensor_1, const lo
       if (tw_n_2) {
         const long tw_v8_n = tw_n_2;
         const unsigned short tw_v8 = (unsigned short)(tw_v8_n >= 16 ? 0xffff : tw_v8_n > 0 ? (1u << tw_v8_n) - 1 : 0);
+        (void)tw_v8;
         float32x16 tw_v9;
         __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v9) : "m"(*(const float32x16_u *)(tw_p0 + -tw_n_2 + tw_n1 + tw_i1 * tw_n2)), "Yk"(tw_v8));
         float32x16 tw_v10;
@@ -168,6 +169,7 @@ static void rows_fd01c2c8(float *const tensor_0, float *const tensor_1, const lo
         __builtin_prefetch(tw_p0_4_n2 + -tw_n_2 + tw_n1 + tw_i1 * tw_n2);
         const long tw_v82_n = tw_n_2;
         const unsigned short tw_v82 = (unsigned short)(tw_v82_n >= 16 ? 0xffff : tw_v82_n > 0 ? (1u << tw_v82_n) - 1 : 0);
+        (void)tw_v82;
         float32x16 tw_v83;
         __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v83) : "m"(*(const float32x16_u *)(tw_p0 + -tw_n_2 + tw_n1 + tw_i1 * tw_n2)), "Yk"(tw_v82));
         const float32x16 tw_v84 = tw_v83 - tw_v34;
@@ -321,14 +323,14 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     const long at_b = block / 22;
     if ((block / 22) != last_b) {
       last_b = block / 22;
-      pack_0c359435(B + at_b * stride_B_0, packed_B, stride_B_1, stride_B_2, 64, 512, 4096);
-      pack_0c359435(D + at_b * stride_D_0, packed_D, stride_D_1, stride_D_2, 512, 64, 32768);
+      pack_1cbc6712(B + at_b * stride_B_0, packed_B, stride_B_1, stride_B_2, 64, 512, 4096);
+      pack_1cbc6712(D + at_b * stride_D_0, packed_D, stride_D_1, stride_D_2, 512, 64, 32768);
     }
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     matmul_avx512_f32_6x64_tiles_8_24x512_n512_k64_bp4096_br64_cr528_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, C);
     /* weights: softmax */
-    rows_fd01c2c8(C, running_P_inverse, size_m, 512, 528);
+    rows_3f2fa6e6(C, running_P_inverse, size_m, 512, 528);
     matmul_avx512_f32_6x64_multiply_9f76dc_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
   }
 }

@@ -18,6 +18,7 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
             *(float32x16_u *)(tw_p0 + tw_i4 + 3248 * tw_i2 + 9744 * tw_i1) = tw_c0;
           }
           const unsigned short tw_v0 = (unsigned short)0xff;
+          (void)tw_v0;
           __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_c0), "Yk"(tw_v0));
         }
       }
@@ -45,8 +46,10 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
               } else {
                 const long tw_v1_n = -tw_i4 - tw_i2 + 57;
                 const unsigned short tw_v1 = (unsigned short)(tw_v1_n >= 16 ? 0xffff : tw_v1_n > 0 ? (1u << tw_v1_n) - 1 : 0);
+                (void)tw_v1;
                 const long tw_v2_n = -tw_i4 - tw_i2 + 1;
                 const unsigned short tw_v2 = (unsigned short)(tw_v2_n >= 16 ? 0xffff : tw_v2_n > 0 ? (1u << tw_v2_n) - 1 : 0);
+                (void)tw_v2;
                 const unsigned short tw_v3 = (unsigned short)(tw_v2 ^ 0xffff);
                 const unsigned short tw_v4 = (unsigned short)(tw_v1 & tw_v3);
                 float32x16 tw_v5;
@@ -65,8 +68,10 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
             } else {
               const long tw_v7_n = -tw_i2 + 17;
               const unsigned short tw_v7 = (unsigned short)(tw_v7_n >= 16 ? 0xffff : tw_v7_n > 0 ? (1u << tw_v7_n) - 1 : 0);
+              (void)tw_v7;
               const long tw_v8_n = -tw_i2 - 39;
               const unsigned short tw_v8 = (unsigned short)(tw_v8_n >= 16 ? 0xffff : tw_v8_n > 0 ? (1u << tw_v8_n) - 1 : 0);
+              (void)tw_v8;
               const unsigned short tw_v9 = (unsigned short)(tw_v8 ^ 0xffff);
               const unsigned short tw_v10 = (unsigned short)(tw_v7 & tw_v9);
               float32x16 tw_v11;
@@ -88,6 +93,7 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
             *(float32x16_u *)(tw_p0 + tw_i4 + 3248 * tw_i2 + 9744 * tw_i1) = tw_c0;
           }
           const unsigned short tw_v0 = (unsigned short)0xff;
+          (void)tw_v0;
           __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_c0), "Yk"(tw_v0));
         }
       }

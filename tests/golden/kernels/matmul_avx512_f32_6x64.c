@@ -221,6 +221,7 @@ static __attribute__((noinline, unused)) void matmul_avx512_f32_6x64_6x4_edge(lo
   __asm__("" : "+r"(a_4_a_row));
   const long v0_n = last;
   const unsigned short v0 = (unsigned short)(v0_n >= 16 ? 0xffff : v0_n > 0 ? (1u << v0_n) - 1 : 0);
+  (void)v0;
   float32x16 s0 = c0;
   float32x16 s1 = c0;
   float32x16 s2 = c0;

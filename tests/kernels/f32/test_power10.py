@@ -14,6 +14,7 @@ from tests.support.emulated import is_available
 from tests.support.kernel_build import CROSS
 from tilewright.kernels import MicroKernel
 from tilewright.kernels.f32.power10 import KERNELS
+from tilewright.render.c.kernel_sources import rendered
 from tilewright.runtime.compilation.flags import for_features
 
 OUTER_PRODUCT = "xvf32gerpp"
@@ -24,7 +25,7 @@ def loops(kernel: MicroKernel, directory: Path) -> list[Counter[str]]:
     """How often the loops over k of the whole tile have which instruction: rows of A side by side last."""
     tile = frozenset({(kernel.rows, kernel.columns // kernel.lanes)})
     source, made = directory / "kernel.c", directory / "kernel.s"
-    source.write_text(str(kernel.emit("product", tile).content))
+    source.write_text(str(rendered(kernel.emit("product", tile)).content))
     machine = for_features("gcc", kernel.architecture, kernel.features)
     command = [CROSS[kernel.architecture], "-O2", "-ffp-contract=off", "-fno-unroll-loops", *machine, "-S", "-o", str(made)]
     subprocess.run([*command, str(source)], check=True)

@@ -40,7 +40,7 @@ ONE_FLOAT = (
     *(Operation.EXPONENT, Operation.MANTISSA, Operation.FRACTION),
 )
 TWO_INTEGERS = (Operation.QUOTIENT, Operation.REMAINDER, Operation.HIGH_HALF, Operation.AND, Operation.OR, Operation.XOR)
-OF_OTHERS = (IntegerOperation.CHOOSE, IntegerOperation.VALUE, IntegerOperation.OPAQUE)
+OF_OTHERS = (IntegerOperation.CHOOSE, IntegerOperation.VALUE, IntegerOperation.ADDRESS, IntegerOperation.OPAQUE)
 OF_TWO_INDICES = [one for one in IntegerOperation if one not in OF_OTHERS]
 
 

@@ -14,7 +14,7 @@ from tilewright.block.statements import MatrixTiles
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
-from tilewright.kernels.tile_sources import ProductSource
+from tilewright.kernels.tile_sources import ProductSource, Programs
 from tilewright.leaves.declaration import CFile, Functions, InlinedSource
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue
 from tilewright.leaves.matrix_tiles.loops import (
@@ -75,7 +75,7 @@ def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTile
         return None
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching, known=calls[0].known)
-    if isinstance(source.content, ProductSource):
+    if isinstance(source.content, Programs):
         is_same = source.content.vectors is file.dialect
         return Functions(inlined=(InlinedSource(_needed(kernel, source, calls), may_inline(kernel, calls)),)) if is_same else None
     if source.kind is not SourceKind.C or not str(source.content).startswith(file.dialect.prelude):

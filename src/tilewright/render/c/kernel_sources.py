@@ -8,7 +8,7 @@ from functools import lru_cache
 from tilewright.errors import UnsupportedOperation
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.helpers import Helper
-from tilewright.kernels.tile_sources import ProductSource
+from tilewright.kernels.tile_sources import Programs
 from tilewright.kernels.translation_units import WEAK
 from tilewright.leaves.declaration import InlinedSource
 from tilewright.records import record
@@ -54,7 +54,8 @@ def inlined_text(inlined: InlinedSource) -> InlinedText:
     tiles = _tiles(inlined.source)
     texts = TileTexts(tiles.dialect)
     qualifiers = ALWAYS if inlined.always else NEVER
-    functions = [texts.function(one, qualifiers) for one in tiles.programs()]
+    apart = tiles.apart()
+    functions = [texts.function(one, NEVER if one.name in apart else qualifiers) for one in tiles.programs()]
     choice = [f"{qualifiers}{tiles.choice}"] if tiles.choice else []
     return InlinedText("\n".join([*functions, *choice]), tuple(helpers_of(texts)))
 
@@ -65,6 +66,6 @@ def inlined_texts(sources: Iterable[InlinedSource]) -> InlinedText:
     return InlinedText("\n".join(one.text for one in found), tuple(helper for one in found for helper in one.helpers))
 
 
-def _tiles(source: KernelSource) -> ProductSource:
-    assert isinstance(source.content, ProductSource)
+def _tiles(source: KernelSource) -> Programs:
+    assert isinstance(source.content, Programs)
     return source.content

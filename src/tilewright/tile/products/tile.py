@@ -44,7 +44,7 @@ class Finish(Protocol):
     def fetch(self, builder: Builder, shape: Shape) -> None:
         """Prefetch operands, before the first step."""
 
-    def value(self, builder: Builder, total: Value, place: tuple[int, int], count: IndexLike | None) -> Value:
+    def value(self, builder: Builder, total: Value, place: tuple[IndexLike, int], count: IndexLike | None) -> Value:
         """What is stored of a complete sum at (row, vector); of a last vector in part only the first `count` lanes are read."""
 
 
@@ -88,6 +88,8 @@ class Options:
     ending: Ending | None = None
     stored: str = ""
     is_streamed: bool = False
+    in_blocks: bool = False
+    """Whether sums lie in accumulators of a matrix unit (`blocks.py`)."""
     left_at_once: int = 1
     """Elements of A that a step holds in registers."""
     known: tuple[tuple[float, ...], ...] = ()
@@ -117,10 +119,10 @@ def product(name: str, arithmetic: Arithmetic, shape: Shape, options: Options = 
         s0 = v4
       store c[0] = s0
     """
-    return _Tile(arithmetic, shape, options).program(name)
+    return ProductTile(arithmetic, shape, options).program(name)
 
 
-class _Tile:
+class ProductTile:
     """One tile while it is built."""
 
     def __init__(self, arithmetic: Arithmetic, shape: Shape, options: Options) -> None:

@@ -137,6 +137,8 @@ class Body(Names):
         name, is_outermost = self._named(loop.name), not self._inner
         step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
         self._inner.add(loop.name)
+        if is_outermost:
+            self._outermost = name
         lines = list(self.block(loop.body))
         if is_outermost:
             yield from self._before.values()
@@ -157,7 +159,7 @@ class Body(Names):
         if len(known) != 1 or not self._inner:
             return self.pointer(place)
         (name, factor), buffer = known[0], self.prefix + place.buffer
-        ahead = f"{buffer}_{factor}_{self.integers[name]}"
+        ahead = f"{buffer}_{factor}_{self.integers[name]}_{self._outermost}"
         kind = pointer_type(self.buffers[place.buffer])
         self._before[ahead] = f'{kind}{ahead} = {buffer} + {factor} * {self.integers[name]}; __asm__("" : "+r"({ahead}));'
         return f"{ahead} + {self.index(place.index - named(name) * factor)}"

@@ -22,12 +22,14 @@ def prefix(body: Names, made: Instruction) -> Iterator[str]:
         return
     if isinstance(count, int):
         yield f"const {c} {name} = {_constant(body, t, count)};"
+        yield f"(void){name};"
         return
     n = f"{name}_n"
     yield f"const long {n} = {body.index(count)};"
     if body.vocabulary.is_mask_register(t):
         one = "1UL" if t.lanes > 31 else "1u"
         yield f"const {c} {name} = ({c})({n} >= {t.lanes} ? {all_lanes(t)} : {n} > 0 ? ({one} << {n}) - 1 : 0);"
+        yield f"(void){name};"
         return
     integer = t.integer
     lanes = body.lanes_constant([str(lane) for lane in range(register_lanes(t))], integer)

@@ -33,8 +33,9 @@ def load(body: Names, made: Instruction) -> Iterator[str]:
         else:
             text = f'"{entry.mnemonic} %1, %2, %0" : "={register}"({name}) : {memory}, "{register}"({_of_lanes(body, mask)})'
         yield f"__asm__({text});"
-    elif place.stride == 1 and t.lanes > IF_CHAIN.lanes and (count := masks.prefix_count(body, mask)):
-        yield f"const {c} {name} = {_first(body, 'load', t)}((const void *)({body.pointer(place)}), {count});"
+    elif t.lanes > IF_CHAIN.lanes and (count := masks.prefix_count(body, mask)):
+        given = f"(const void *)({body.pointer(place)}), {body.index(place.stride)}, {count}"
+        yield f"const {c} {name} = {_first(body, 'load', t)}({given});"
     else:
         yield f"{c} {name} = {{0}};"
         for lane in range(t.lanes):
@@ -57,8 +58,8 @@ def _first(body: Names, action: str, t: Type) -> str:
     loop = f"for (long i = 0; i < n && i < {t.lanes}; i++)"
     inline = "static inline __attribute__((always_inline))"
     if action == "load":
-        text = f"{inline} {c} {name}(const {element} *p, long n) {{\n  {element} lanes[{lanes}] = {{0}};\n"
-        text += f"  {loop} lanes[i] = p[i];\n  return *(const {c}_u *)lanes;\n}}"
+        text = f"{inline} {c} {name}(const {element} *p, long stride, long n) {{\n  {element} lanes[{lanes}] = {{0}};\n"
+        text += f"  {loop} lanes[i] = p[i * stride];\n  return *(const {c}_u *)lanes;\n}}"
     else:
         text = f"{inline} void {name}({element} *p, {c} v, long n) {{\n  {element} lanes[{lanes}];\n"
         text += f"  *({c}_u *)lanes = v;\n  {loop} p[i] = lanes[i];\n}}"

@@ -31,6 +31,7 @@ class Names(ABC):
         """The numbers of register tiles, by identity, where they are registers by number."""
         self._inner: set[str] = set()
         """Integers that are defined in the outermost loop around."""
+        self._outermost = ""
         self._before: dict[str, str] = {}
         """What stands before that loop, by name."""
         self._given = frozenset(one for one in program.parameters if isinstance(one, str))

@@ -74,7 +74,7 @@ def _moved(body: Names, statement: OnTile, register: str) -> str:
     """A load or a store, rows so many bytes apart."""
     place, mnemonic = statement.place, _entry(body, statement.operation).mnemonic
     assert place is not None
-    row = f"{BITS[body.buffers[place.buffer].dtype] // 8} * ({body.index(place.row)})"
+    row = f"(long)({BITS[body.buffers[place.buffer].dtype] // 8} * ({body.index(place.row)}))"
     operands = f"(%0,%1,1), {register}" if statement.operation is TileOperation.LOAD else f"{register}, (%0,%1,1)"
     return f'__asm__ volatile("{mnemonic} {operands}" : : "r"({body.pointer(place)}), "r"({row}) : "memory");'
 
