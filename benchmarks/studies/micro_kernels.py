@@ -24,7 +24,7 @@ from tests.support.kernel_build import COMPILERS, argument_types, command, diale
 from tests.support.targets import cpu_flags
 from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, registered
 from tilewright.kernels.contract import DEPTH
-from tilewright.kernels.element_access import ELEMENT_BYTES
+from tilewright.kernels.element_types import ELEMENT_BYTES
 
 ACCUMULATORS = 14
 """Six cycles of latency, two of these a cycle, where a product and a sum are two instructions; one register more is needed."""

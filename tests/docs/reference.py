@@ -24,7 +24,7 @@ from tilewright.frontend.onnx.definition import Definition, definitions
 from tilewright.frontend.onnx.element_types import _ONNX_NAMES as ONNX_TYPES
 from tilewright.frontend.tracing.numpy_functions import ALIASES
 from tilewright.graph.exactness import HALVES, INTEGERS, SHORT_TYPES
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_types import C_TYPES
 from tilewright.machine import targets
 from tilewright.precision import Precision
 

@@ -11,7 +11,7 @@ import pytest
 import tilewright
 from tilewright.dtypes import dtype_named
 from tilewright.graph.types import Tensor
-from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
+from tilewright.kernels.element_types import C_TYPES, ELEMENT_BYTES
 
 PACKAGE = Path(tilewright.__file__).parent
 ROOMS = ("plan", "block", "c_text", "leaves", "lower", "render", "kernels", "tune", "report", "machine")

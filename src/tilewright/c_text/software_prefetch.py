@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from tilewright.block.statements import Prefetch
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.element_access import C_TYPES, suffix
+from tilewright.kernels.element_types import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper, filled
 
 TEXTS = CTexts(__file__)

@@ -52,7 +52,7 @@ from tilewright.block.leaf_binding import LeafBinding, MatrixTile
 from tilewright.block.statements import Matrix
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.kernel_source import KernelSource
-from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
+from tilewright.kernels.element_types import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
 from tilewright.records import record
@@ -140,7 +140,7 @@ class Along:
     rows: bool
     columns: bool
     element_type: str = "float32"
-    """NumPy name, of `kernels/element_access.py`."""
+    """NumPy name, of `kernels/element_types.py`."""
     is_far: bool = False
     """Whether it comes from far away, short rows at a time: worth asking for ahead where it moves along rows and columns."""
     is_whole: bool = False

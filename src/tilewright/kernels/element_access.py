@@ -7,60 +7,26 @@ positions along an axis. What is stored is converted as in `conversions`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
-from types import MappingProxyType
 
 from tilewright.graph.exactness import SHORT_TYPES
-from tilewright.graph.types import element_bytes
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.conversions import BITS, CONVERSIONS, conversions_of, whole_numbers_of
 from tilewright.kernels.dialects.instructions import with_instructions
+from tilewright.kernels.element_types import C_TYPES as C_TYPES
+from tilewright.kernels.element_types import ELEMENT_BYTES as ELEMENT_BYTES
+from tilewright.kernels.element_types import HALVES, NARROW_STORES
+from tilewright.kernels.element_types import suffix as suffix
 from tilewright.kernels.helpers import Helper, filled
 
 TEXTS = CTexts(__file__)
 
-C_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "float32": "float",
-        "bool": "unsigned char",
-        "int8": "signed char",
-        "int16": "short",
-        "int32": "int",
-        "int64": "long",
-        "uint8": "unsigned char",
-        "uint16": "unsigned short",
-        "uint32": "unsigned",
-        "uint64": "unsigned long",
-        "float16": "unsigned short",
-        "bfloat16": "unsigned short",
-        "float64": "double",
-        **dict.fromkeys(sorted(SHORT_TYPES), "unsigned char"),
-    }
-)
-"""The C type of the elements of every tensor that generated code may read or write, by NumPy name."""
-ELEMENT_TYPES = frozenset(C_TYPES)
-"""Element types of tensors that kernels read and write, by NumPy name."""
-ELEMENT_BYTES: Mapping[str, int] = MappingProxyType({name: element_bytes(name) for name in C_TYPES})
-NARROW = frozenset(("bool", "int8", "int16", "int32", "uint8", "uint16"))
+NARROW = NARROW_STORES | {"bool"}
 """Types whose elements fit into the lanes of a vector of 32 bits, widened."""
-NARROW_STORES = NARROW - {"bool"}
-"""Types that are the low bits of an int32."""
-
-HALVES = frozenset(("float16", "bfloat16"))
-"""Floats whose bits are taken apart."""
 FLOAT = re.compile(r"\(float\)([^;]+)")
 GUARDED = "#ifndef TW_%_@NAME@\n#define TW_%_@NAME@\n@TEXT@#endif\n"
 READS_ONCE, STORES_ONCE = GUARDED.replace("%", "READS"), GUARDED.replace("%", "STORES")
-
-
-def suffix(dtype: str) -> str:
-    """What the names of the functions that read elements of this type end with.
-
-    >>> suffix("float32"), suffix("bool")
-    ('', '_bool')
-    """
-    return "" if dtype == "float32" else f"_{dtype}"
 
 
 def reading(dtypes: Iterable[str]) -> list[Helper]:

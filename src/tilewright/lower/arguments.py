@@ -28,7 +28,7 @@ from tilewright.graph.expressions.extents import (
 )
 from tilewright.graph.expressions.scalar import Parameter
 from tilewright.graph.types import Access, Graph, Operator, Tensor
-from tilewright.kernels.element_access import ELEMENT_TYPES
+from tilewright.kernels.element_types import ELEMENT_TYPES
 from tilewright.lower.storage import Stored
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import MergedArgument, ModelPlan

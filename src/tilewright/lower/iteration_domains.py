@@ -28,6 +28,7 @@ from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
 from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.types import Access, Guard, Operator, largest_extent
+from tilewright.kernels.element_types import NUMBERS
 from tilewright.lower.context import IterationDomain, Lowering, Scope
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, Mask, key_mask_of, key_step, loops_around_mask
 from tilewright.plan.regions.tile_domains import tile_domain
@@ -269,13 +270,19 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Statement, ...], Inte
     return tuple(nodes), first, last
 
 
+def _is_one_number(state: Lowering, access: Access, scope: Scope) -> bool:
+    """Whether a block reads one element, which integers are made of."""
+    is_one = all(scope.ranges[axis].size == 1 for axis in access.axes())
+    return is_one and state.strided(access, scope).dtype in NUMBERS
+
+
 def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Statement, ...], dict[Limit, IntegerExpression]]:
     """Variables for the values of the data in limits, as far as they are the same for all rows of a block, and their sums."""
     nodes: list[Statement] = []
     values: dict[Limit, IntegerExpression] = {}
     for limit in key_mask.limits:
         access = limit.access
-        if access is not None and any(scope.ranges[axis].size != 1 for axis in access.axes()):
+        if access is not None and not _is_one_number(state, access, scope):
             continue
         total: list[IntegerExpression] = []
         for datum in limit.constraint.data:

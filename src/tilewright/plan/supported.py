@@ -8,7 +8,7 @@ from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_typ
 from tilewright.graph.expressions.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Operator, Tensor
-from tilewright.kernels.element_access import ELEMENT_TYPES
+from tilewright.kernels.element_types import ELEMENT_TYPES
 from tilewright.tile.functions import registry
 
 KNOWN = {REPORT_NOT_FINITE, *registry.FLOATS}

@@ -22,7 +22,8 @@ from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
-from tilewright.kernels.element_access import C_TYPES, reading, writing
+from tilewright.kernels.element_access import reading, writing
+from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.functions.scalar_functions import lane_functions
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.leaves.tile_programs.reports import REPORTS

@@ -27,7 +27,8 @@ from tilewright.c_text.statements import function, indent
 from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import LINE_BYTES, MicroKernel, matrix_parameters, stored_types
-from tilewright.kernels.element_access import C_TYPES, reading, suffix
+from tilewright.kernels.element_access import reading
+from tilewright.kernels.element_types import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.translation_units import WEAK
 from tilewright.leaves.declaration import CFile

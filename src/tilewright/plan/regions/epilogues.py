@@ -22,7 +22,7 @@ from tilewright.graph.expressions.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.rewrites.exactness.mark_exact import rounded_alone
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.element_access import ELEMENT_TYPES, NARROW_STORES
+from tilewright.kernels.element_types import ELEMENT_TYPES, NARROW_STORES
 from tilewright.plan.chains import derived_once
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read

@@ -23,7 +23,7 @@ from tilewright.errors import InternalError
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper, texts
 from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
 from tilewright.lower.program import Structure

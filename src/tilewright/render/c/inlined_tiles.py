@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tilewright.block.integers import Symbolic
 from tilewright.c_text.integer_expressions import pointer, to_c, value_helpers
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.declaration import LoweredTile, PlaceArgument, TileArgument
 from tilewright.records import record

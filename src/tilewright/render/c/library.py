@@ -21,7 +21,7 @@ from tilewright.c_text.statements import COMMENT, comment, function, without_nam
 from tilewright.graph.types import element_bytes
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.leaves.declaration import Lowered

@@ -16,7 +16,7 @@ from tilewright.c_text.integer_expressions import local, pointer, to_c, value_he
 from tilewright.c_text.names import variable_name
 from tilewright.c_text.statements import comment, function, indent, words
 from tilewright.graph.types import Tensor
-from tilewright.kernels.element_access import C_TYPES, reading, suffix
+from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.lower.plan_comment import header
@@ -135,8 +135,8 @@ def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
                 yield from (*value_helpers(node.whole.start), *value_helpers(node.whole.stop))
             case If():
                 yield from value_helpers(node.condition)
-            case Let(value=Rounded(element, rounds_up)):
-                yield from (WHOLE_ABOVE if rounds_up else WHOLE_BELOW, *reading([element.dtype]))
+            case Let(value=Rounded(rounds_up=rounds_up)):
+                yield WHOLE_ABOVE if rounds_up else WHOLE_BELOW
             case Let(value=value):
                 assert not isinstance(value, Rounded)
                 yield from value_helpers(value)
@@ -279,8 +279,8 @@ def _node(node: Statement) -> list[str]:
         case If(condition, body):
             return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
         case Let(variable, Rounded(element, rounds_up)):
-            read = f"tw_read{suffix(element.dtype)}({pointer(element.buffer, element.offset)})"
-            return [f"const long {variable_name(variable)} = {(WHOLE_ABOVE if rounds_up else WHOLE_BELOW).name}({read});"]
+            number, whole = f"(float)*({pointer(element.buffer, element.offset)})", WHOLE_ABOVE if rounds_up else WHOLE_BELOW
+            return [f"const long {variable_name(variable)} = {whole.name}({number});"]
         case Let(variable, value):
             assert not isinstance(value, Rounded)
             return [f"const long {variable_name(variable)} = {to_c(value)};"]
