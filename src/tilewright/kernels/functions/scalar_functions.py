@@ -1,55 +1,23 @@
-"""The scalar functions of `graph.expressions.scalar_functions` in C, in lanes of a vector.
-
-Functions of vectors that are not written as steps have a text that stands only in files that use them. Rounding and tests are a
-few instructions. The others take lane by lane what `double_functions` computes, rounded to float32: the error is below 0.5001
-units in the last place, at the speed of scalar code.
-"""
+"""The scalar functions of `graph.expressions.scalar_functions` in C, in lanes of a vector: those of endings of micro kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
 
 from tilewright.graph.expressions.scalar_functions import AS_STORED, ROUNDED
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.conversions import BITS
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
-from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
-from tilewright.kernels.helpers import Helper, filled, paragraphs
+from tilewright.kernels.helpers import Helper, paragraphs
 
-TEXTS = CTexts(__file__)
-
-_LIGHT = paragraphs(with_instructions(TEXTS["light"]))
-LIGHT: Mapping[str, Helper] = MappingProxyType({helper.name.removeprefix("tw_"): helper for helper in _LIGHT})
+ROUNDING = tuple(paragraphs(with_instructions(CTexts(__file__)["rounding"])))
 OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
 OF_TWO = ("pow", "mod", "fmod")
-TWO_OPERANDS = (*OF_TWO, "whole_quotient", "rounded_quotient")
-SECOND = {
-    "OTHER": ", const float *y",
-    "LANE": ", y[i]",
-    "VECTOR": ", tw_vec w",
-    "ARRAY": ", y[TW_LANES]",
-    "STORE": "  tw_store(y, w);\n",
-    "ARGUMENT": ", y",
-}
-NAMES: Mapping[str, str] = {"round": "nearest", "floor_divide": "whole_quotient"}
-"""Of functions whose name the vocabulary has for something else."""
 
 
-def lane_functions(functions: Iterable[str]) -> list[Helper]:
-    """These functions, of those that are here; what rounds also rounds quotients (`rounded_quotient`)."""
-    named = {NAMES.get(function, function) for function in functions}
-    named |= {"rounded_quotient"} if "nearest" in named else set()
-    return [_helper(name) for name in sorted(named) if name in (*LIGHT, *OF_ONE, *OF_TWO)]
-
-
-def _helper(name: str) -> Helper:
-    if name in LIGHT:
-        return replace(LIGHT[name], uses=(BITS,)) if name in AS_STORED.values() else LIGHT[name]
-    second = SECOND if name in TWO_OPERANDS else dict.fromkeys(SECOND, "")
-    return Helper(f"tw_lanes_{name}", filled(TEXTS["by_lanes"], {**second, "NAME": name}), (DOUBLE_FUNCTIONS[name],))
+def lane_functions(functions: Iterable[str]) -> tuple[Helper, ...]:
+    """What rounds, and rounds quotients, where a function does."""
+    return ROUNDING if "round" in functions else ()
 
 
 VALUES: Mapping[str, str] = {

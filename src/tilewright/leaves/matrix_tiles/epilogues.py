@@ -109,7 +109,7 @@ def _helpers(epilogue: TileEpilogue) -> Iterator[Helper]:
     """What the function calls besides the vocabulary: texts that may be repeated within a translation unit."""
     yield from [NATURALS] if epilogue.whole is not None else []
     functions = {node.function for node in subexpressions(epilogue.body) if isinstance(node, Apply)}
-    yield from lane_functions(functions & {"round"})
+    yield from lane_functions(functions)
 
 
 def _lines(epilogue: TileEpilogue) -> tuple[str, list[str]]:
