@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from tilewright.graph.exactness import SHORT_TYPES
+from tilewright.graph.exactness import HALVES, SHORT_TYPES
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.conversions import BITS, CONVERSIONS, conversions_of, whole_numbers_of
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.element_types import C_TYPES as C_TYPES
 from tilewright.kernels.element_types import ELEMENT_BYTES as ELEMENT_BYTES
-from tilewright.kernels.element_types import HALVES, NARROW_STORES
+from tilewright.kernels.element_types import NARROW_STORES
 from tilewright.kernels.element_types import suffix as suffix
 from tilewright.kernels.helpers import Helper, filled
 

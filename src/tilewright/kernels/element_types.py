@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tilewright.graph.exactness import SHORT_TYPES
+from tilewright.graph.exactness import HALVES, SHORT_TYPES
 from tilewright.graph.types import element_bytes
 
-HALVES = frozenset(("float16", "bfloat16"))
-"""Floats whose bits are taken apart."""
 C_TYPES: Mapping[str, str] = MappingProxyType(
     {
         "float32": "float",
