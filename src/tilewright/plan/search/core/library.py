@@ -81,8 +81,8 @@ class Opener(Protocol):
     def __call__(self, *, builds: bool) -> Core | None: ...
 
 
-WORTH_S = 1.0
-"""Seconds of searches by arrays behind which a process compiles the core, which takes about three: a few chains need none."""
+WORTH_S = 0.4
+"""Seconds of searches by arrays behind which a process compiles the core, which takes 0.7: a few chains need none."""
 
 
 @dataclass(slots=True)
