@@ -36,6 +36,7 @@ LEFT = {
     "WARPS",
     "STAGES",
     # registers, addressing modes and encodings of x86, and which integers of a function get its registers
+    "BLOCK_BITS",
     "DIVISION_BYTES",
     "LARGEST",
     "LOOP_WEIGHT",

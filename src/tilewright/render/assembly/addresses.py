@@ -7,7 +7,8 @@ computed before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from tilewright.render.assembly.words import Line, Memory, Operand, OutOfRegisters, Word
@@ -49,13 +50,22 @@ class Addresses:
         """The frame in which an integer is defined, by name."""
         self.integers: dict[str, Word] = {}
         self.arguments: list[Word] = []
+        self.other_names: dict[str, IndexLike] = {}
+        """What integers are equal to that hide how they are computed."""
         self._open: int | None = None
         """How many frames count while something is written before a loop; None for all."""
 
     @property
     def lines(self) -> list[Line]:
-        """Those of the innermost block."""
-        return self.frames[-1].lines
+        """Those of the innermost block; inside of `before`, those before a loop."""
+        return self.frames[-1].lines if self._open is None else self.lines_of(self._open - 1)
+
+    @contextmanager
+    def before(self, level: int) -> Iterator[None]:
+        """What is written inside stands before the frame of a level."""
+        opened, self._open = self._open, level
+        yield
+        self._open = opened
 
     def argument(self, name: str, word: Word) -> None:
         """An integer or a pointer that the function is given."""
@@ -64,7 +74,7 @@ class Addresses:
 
     def define(self, name: str, word: Word) -> None:
         """An integer of the block gets a name."""
-        self.integers[name], self.home[name] = word, len(self.frames) - 1
+        self.integers[name], self.home[name] = word, (len(self.frames) if self._open is None else self._open) - 1
 
     def enter(self, loop: For | None = None) -> None:
         """A loop begins, or the block of a condition."""
@@ -97,8 +107,15 @@ class Addresses:
         """Where words stand that depend on a frame and not on those inside it."""
         return self.frames[level + 1].before if level + 1 < len(self.frames) else self.frames[level].lines
 
+    def plain(self, index: IndexLike) -> IndexLike:
+        """An index without names of what is equal to a polynomial of others."""
+        if self.other_names and isinstance(index, Index) and any(name in self.other_names for name in index.names()):
+            return substituted(index, self.other_names)
+        return index
+
     def value(self, index: IndexLike) -> Operand:
         """A number, or a word with the value of a polynomial; nobody may change it."""
+        index = self.plain(index)
         if isinstance(index, int):
             if abs(index) > LARGEST:
                 raise OutOfRegisters("a number of a tile program does not fit into an instruction")
@@ -146,10 +163,12 @@ class Addresses:
     def _named(self, name: str) -> Word:
         """The word of an integer; the variable of a loop gets one if it is needed as a number."""
         if name not in self.integers:
-            frame = self.frames[self.home[name]]
+            level = self.home[name]
+            frame = self.frames[level]
             assert frame.loop is not None
             word = self.integers[name] = Word()
-            frame.before.append(Line("mov", word, self.value(frame.loop.start)))
+            with self.before(level):
+                frame.before.append(Line("mov", word, self.value(frame.loop.start)))
             frame.pointers.append((word, 1))
         return self.integers[name]
 
@@ -165,7 +184,7 @@ class Addresses:
         """The address of an element of a buffer."""
         buffer = self.buffers[name]
         size = BITS[buffer.dtype] // 8
-        terms = dict(terms_of(index))
+        terms = dict(terms_of(self.plain(index)))
         displacement = terms.pop((), 0) * size
         if abs(displacement) > LARGEST:
             raise OutOfRegisters("a number of a tile program does not fit into an instruction")
@@ -200,11 +219,14 @@ class Addresses:
         return found
 
     def _stride(self, terms: dict[tuple[str, ...], int]) -> str | None:
-        """The name of a stride that no loop moves along, of which an index has a positive multiple."""
-        for names, factor in terms.items():
-            if len(names) == 1 and factor > 0 and self.frames[self.home[names[0]]].loop is None:
-                return names[0]
-        return None
+        """The name of a stride that no loop moves along, of which an index has a positive multiple: one that it counts, too."""
+        found = [
+            names[0]
+            for names, factor in terms.items()
+            if len(names) == 1 and factor > 0 and self.frames[self.home[names[0]]].loop is None
+        ]
+        counted = {name for names in terms if len(names) > 1 for name in names}
+        return next((name for name in found if name in counted), found[0] if found else None)
 
     def _pointer(self, buffer: Buffer, index: IndexLike, stride: str | None) -> Word:
         """A word that points to an element, whatever loops run."""
@@ -213,10 +235,9 @@ class Addresses:
         if found is not None:
             return found
         level, loop = levels[0], self.frames[levels[0]].loop
-        if loop is not None and isinstance(index, Index) and loop.name in index.names():
-            opened, self._open = self._open, level
-            self.frames[level].known[key] = found = self._moving(buffer, index, stride, level)
-            self._open = opened
+        if loop is not None and isinstance(index, Index) and self._moves(index, loop, level):
+            with self.before(level):
+                self.frames[level].known[key] = found = self._moving(buffer, index, stride, level)
         else:
             self.frames[levels[-1]].known[key] = found = self._resting(buffer, index, stride, levels[-1])
         return found
@@ -238,6 +259,13 @@ class Addresses:
         lines.append(Line("add", word, self.value(index * size)))
         return word
 
+    def _moves(self, index: Index, loop: For, level: int) -> bool:
+        """Whether a loop moves a pointer by what is known before it, from where is known before it."""
+        if loop.name not in index.names():
+            return False
+        from_start = substituted(index, {loop.name: self.plain(loop.start)})
+        return max(self.level(_coefficient(index, loop.name)), self.level(from_start)) < level
+
     def _moving(self, buffer: Buffer, index: IndexLike, stride: str | None, level: int) -> Word:
         """A pointer that a loop moves: set before the loop."""
         frame, size = self.frames[level], BITS[buffer.dtype] // 8
@@ -245,25 +273,16 @@ class Addresses:
         assert loop is not None
         assert isinstance(index, Index)
         step = _coefficient(index, loop.name)
-        if self.level(step) >= level:
-            raise OutOfRegisters("a tile program moves along a buffer by what changes in the loop")
         word = Word()
         below = self._four_less(index, stride)
         if below is not None and stride is not None and self.home[stride] < level:
             base, apart = self._pointer(buffer, below, stride), self.stride(named(stride) * size)
             frame.before.append(Line("lea", word, memory=Memory(base, apart, ROWS_PER_POINTER)))
         else:
-            with_start = substituted(index, {loop.name: loop.start})
-            start = self._before(level, buffer, with_start, stride)
-            frame.before.append(Line("mov", word, start))
+            with_start = substituted(index, {loop.name: self.plain(loop.start)})
+            frame.before.append(Line("mov", word, self._pointer(buffer, with_start, stride)))
         frame.pointers.append((word, step * size))
         return word
-
-    def _before(self, level: int, buffer: Buffer, index: IndexLike, stride: str | None) -> Word:
-        """A pointer of the block around a loop."""
-        if self.level(index) >= level:
-            raise OutOfRegisters("a tile program moves along a buffer from where the loop says")
-        return self._pointer(buffer, index, stride)
 
     @staticmethod
     def _four_less(index: IndexLike, stride: str | None) -> IndexLike | None:

@@ -6,7 +6,8 @@ long as it is used; nothing is spilled. What is loaded for one use, before anyth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.render.assembly.operations import Operations
@@ -39,12 +40,12 @@ MOST_INHERITED = 2
 """Operands of instructions whose result may lie where an operand did."""
 
 
-def assembly(program: TileProgram, dialect: Dialect, name: str = "") -> str:
-    """The text of a function, for `unit`.
+def assembly(program: TileProgram, dialect: Dialect, name: str = "", order: Sequence[int] = ()) -> str:
+    """The text of a function, for `unit`. `order` says which of its arguments each parameter is; by default they are in order.
 
     Raises `UnsupportedOperation` for what C has to render: an operation that is not known here, or too few registers.
     """
-    return _Function(program, dialect, name or program.name).text()
+    return _Function(program, dialect, name or program.name).text(order or range(len(program.parameters)))
 
 
 def unit(functions: Iterable[str]) -> str:
@@ -55,23 +56,22 @@ def unit(functions: Iterable[str]) -> str:
 class _Function(Operations):
     labels = 0
 
-    def text(self) -> str:
+    def text(self, order: Sequence[int]) -> str:
         """All of it."""
-        self.arguments()
+        self.arguments(order)
         self.block(self.program.body)
         (frame,) = self.addresses.frames
         frame_bytes = place(frame.lines)
         return function_text(self.name, frame.lines, self.addresses.arguments, frame_bytes, self.table_text())
 
-    def arguments(self) -> None:
+    def arguments(self, order: Sequence[int]) -> None:
         """The first six arrive in registers, the others on the stack, behind what is pushed."""
-        for number, parameter in enumerate(self.program.parameters):
+        words = {number: _argument(number) for number in order}
+        for number, parameter in zip(order, self.program.parameters, strict=True):
             if not isinstance(parameter, str | Buffer):
                 raise UnsupportedOperation("no assembly of a program that takes scalars")
             name = parameter.name if isinstance(parameter, Buffer) else parameter
-            on_stack = number - len(ARGUMENTS)
-            word = Word(ARGUMENTS[number]) if on_stack < 0 else Word(slot=f"rsp + {PUSHED} + {8 + 8 * on_stack}")
-            self.addresses.argument(name, word)
+            self.addresses.argument(name, words[number])
 
     # Statements.
 
@@ -162,24 +162,38 @@ class _Function(Operations):
     def integer(self, statement: Integer) -> None:
         """An integer that no polynomial is."""
         addresses = self.addresses
-        indices = [one for one in statement.operands if not isinstance(one, Value | Place)]
         if statement.operation is IntegerOperation.ADDRESS:
             (where,) = statement.operands
             assert isinstance(where, Place)
             addresses.define(statement.name, addresses.address(where))
             return
+        indices = [one for one in statement.operands if not isinstance(one, Value | Place)]
         if len(indices) != len(statement.operands):
             raise UnsupportedOperation("no assembly of integers of values")
-        if statement.operation is IntegerOperation.CHOOSE:
-            condition, yes, no = indices
-            given = addresses.word(yes)
-            to = addresses.word(no)
-            test = addresses.value(condition)
-            addresses.lines.append(Line("cmp", test if isinstance(test, Word) else addresses.word(condition), 0))
-            addresses.lines.append(Line("choose", to, given, text="ne"))
-        else:
-            to = self.of_two(statement.operation, *indices)
-        addresses.define(statement.name, to)
+        if statement.operation is IntegerOperation.OPAQUE:
+            addresses.other_names[statement.name] = addresses.plain(indices[0])
+            return
+        level = max(addresses.level(addresses.plain(one)) for one in indices)
+        with addresses.before(level + 1) if self.is_hoisted(statement) else nullcontext():
+            if statement.operation is IntegerOperation.CHOOSE:
+                to = self.choice(*indices)
+            else:
+                to = self.of_two(statement.operation, *indices)
+            addresses.define(statement.name, to)
+
+    @staticmethod
+    def is_hoisted(statement: Integer) -> bool:
+        """Whether an integer may be computed where no program asks for it: nothing is divided by what might be zero."""
+        divides = statement.operation in (IntegerOperation.FLOOR_DIVIDE, IntegerOperation.REMAINDER)
+        return not divides or isinstance(statement.operands[1], int)
+
+    def choice(self, condition: IndexLike, yes: IndexLike, no: IndexLike) -> Word:
+        """One of two, by whether an integer is 0."""
+        addresses = self.addresses
+        given, to = addresses.word(yes), addresses.word(no)
+        addresses.lines.append(Line("cmp", addresses.word(condition), 0))
+        addresses.lines.append(Line("choose", to, given, text="ne"))
+        return to
 
     def of_two(self, operation: IntegerOperation, left: IndexLike, right: IndexLike) -> Word:
         """An integer of two others."""
@@ -232,6 +246,9 @@ class _Function(Operations):
         if value.operation is Operation.PREFIX:
             self.prefix(value)
             return False
+        if value.type.is_mask:
+            self.comparison(value)
+            return False
         self.check(value.type)
         goes_into = isinstance(following, Assign) and following.value is value and self.lifetimes.uses[id(value)] == 1
         if goes_into:
@@ -248,21 +265,13 @@ class _Function(Operations):
         lanes, index = value.type.lanes, value.detail
         assert not isinstance(index, tuple | Place | TileProgram | Operation | None)
         addresses = self.addresses
-        count = self.of_two(IntegerOperation.MINIMUM, index, lanes)
-        addresses.define("", count)
-        none = addresses.word(0)
-        addresses.lines.extend([Line("cmp", count, 0), Line("choose", count, none, text="l")])
-        addresses.home.pop("")
-        addresses.integers.pop("")
         if self.wide:
-            if lanes > 16 or not self.free_masks:
+            if lanes > 16:
                 raise OutOfRegisters("no assembly of masks of so many lanes")
-            ones = addresses.word(-1)
-            register = self.masks[id(value)] = self.free_masks.pop()
-            addresses.lines.append(Line("shift ones", ones, count))
-            addresses.lines.append(Line("text", ones, text=f"kmovw k{register}, {{half}}"))
-            self.expiring.setdefault(self.lifetimes.last[id(value)], []).append(id(value))
+            ones = self.ones(addresses.plain(index), lanes)
+            addresses.lines.append(Line("text", ones, text=f"kmovw k{self.take_mask(value)}, {{quarter}}"))
             return
+        count = self.count_of(index, lanes)
         to = self.take(value)
         bits = value.type.bits
         if bits not in (32, 64):
@@ -272,6 +281,24 @@ class _Function(Operations):
         addresses.lines.append(Line("text", count, text=f"vmovd xmm{to}, {{half}}"))
         self.emit(f"vpbroadcast{letter} ymm{to}, xmm{to}")
         self.emit(f"vpcmpgt{letter} ymm{to}, ymm{to}, ymmword ptr [rip + .L{self.name}_iota{bits}]")
+
+    def ones(self, index: IndexLike, lanes: int) -> Word:
+        """As many ones as an index says, lanes at most, computed before all loops that do not change it."""
+        addresses, level, key = self.addresses, self.addresses.level(index), ("ones", index, lanes)
+        found = addresses.known(key, range(level, level + 1))
+        if found is None:
+            with addresses.before(level + 1):
+                count, found = self.count_of(index, lanes), addresses.word(-1)
+                addresses.lines.append(Line("shift ones", found, count))
+            addresses.frames[level].known[key] = found
+        return found
+
+    def count_of(self, index: IndexLike, lanes: int) -> Word:
+        """An index between 0 and so many lanes."""
+        addresses = self.addresses
+        count, none = self.of_two(IntegerOperation.MINIMUM, index, lanes), addresses.word(0)
+        addresses.lines.extend([Line("cmp", count, 0), Line("choose", count, none, text="l")])
+        return count
 
     def scalar(self, value: Instruction) -> None:
         """An integer of at most 32 bits, as a word whose lower half it is."""
@@ -312,6 +339,11 @@ class _Function(Operations):
         """A new label."""
         self.labels += 1
         return f".L{self.name}_{self.labels}"
+
+
+def _argument(number: int) -> Word:
+    on_stack = number - len(ARGUMENTS)
+    return Word(ARGUMENTS[number]) if on_stack < 0 else Word(slot=f"rsp + {PUSHED} + {8 + 8 * on_stack}")
 
 
 def _jump(mnemonic: str, label: str) -> Line:

@@ -45,6 +45,11 @@ SHIFTS = {
 ROOTS = {"float32": "vsqrtps", "float64": "vsqrtpd"}
 LOGIC = {O.AND: "vpand", O.OR: "vpor", O.XOR: "vpxor"}
 BROADCASTS = {"float32": "vbroadcastss", "float64": "vbroadcastsd", "int32": "vpbroadcastd", "int64": "vpbroadcastq"}
+COMPARISONS = {"float32": "vcmpps", "float64": "vcmppd", "int32": "vpcmpd", "int64": "vpcmpq"}
+FLOAT_COMPARISONS = {O.EQUAL: 0, O.UNEQUAL: 4, O.LESS: 17, O.LESS_EQUAL: 18, O.GREATER_EQUAL: 29, O.GREATER: 30}
+"""Quiet ones, false of NaN but for the second."""
+INTEGER_COMPARISONS = {O.EQUAL: 0, O.LESS: 1, O.LESS_EQUAL: 2, O.UNEQUAL: 4, O.GREATER_EQUAL: 5, O.GREATER: 6}
+BLENDS = {32: "vblendmps", 64: "vblendmpd"}
 COMMUTATIVE = frozenset((O.ADD, O.MULTIPLY))
 LAST_OPERAND = frozenset((O.SUBTRACT, O.DIVIDE, O.SMALLER, O.LARGER, O.AND, O.OR))
 """Whose last operand may lie in memory."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.render.assembly.instructions import (
+    BLENDS,
     BROADCASTS,
     COMMUTATIVE,
+    COMPARISONS,
     DOTS,
+    FLOAT_COMPARISONS,
     FUSED,
+    INTEGER_COMPARISONS,
     LOGIC,
     PLAIN,
     PLAIN_AVX512,
@@ -16,6 +20,7 @@ from tilewright.render.assembly.instructions import (
 )
 from tilewright.render.assembly.lifetimes import same
 from tilewright.render.assembly.registers import Registers, place_of, sign_bits
+from tilewright.render.assembly.shuffles import instruction
 from tilewright.render.assembly.words import Line
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Constant, Instruction, Value
@@ -48,10 +53,57 @@ class Operations(Registers):
                 self.binary(LOGIC[value.operation] + ("d" if self.wide else ""), value, target)
             case Operation.SPLAT:
                 self.splat(value, to)
+            case Operation.SHUFFLE:
+                self.shuffle(value, to)
+            case Operation.SELECT if self.wide:
+                self.select(value, target)
             case Operation.SQUARE_ROOT | Operation.NEGATE | Operation.ABSOLUTE if value.type.is_float:
                 self.unary(value, to)
             case _:
                 self.binary(self.mnemonic(value.operation, value.type), value, target)
+
+    def comparison(self, value: Instruction) -> None:
+        """A mask."""
+        left, right = value.operands
+        self.check(left.type)
+        code = (FLOAT_COMPARISONS if left.type.is_float else INTEGER_COMPARISONS).get(value.operation)
+        mnemonic = COMPARISONS.get(left.type.dtype)
+        if not self.wide or code is None or mnemonic is None:
+            raise UnsupportedOperation(f"no assembly of {value.operation} of {left.type}")
+        first, temporary = self.operand(left)
+        second, other = self.operand(right)
+        self.emit(f"{mnemonic} k{self.take_mask(value)}, {first}, {second}, {code}")
+        self.give(temporary, other)
+
+    def select(self, value: Instruction, target: str) -> None:
+        """Lanes of one vector where a mask is set, of another elsewhere."""
+        mask, yes, no = value.operands
+        first, temporary = self.operand(no)
+        second, other = self.operand(yes)
+        mnemonic = _found(BLENDS, value.type.bits)
+        self.emit(f"{mnemonic} {target}{{k{self.mask(mask)}}}, {first}, {second}")
+        self.give(temporary, other)
+
+    def shuffle(self, value: Instruction, to: int) -> None:
+        """Lanes of two vectors; where no instruction knows which, by their numbers in memory."""
+        for one in value.operands:
+            self.check(one.type)
+        lanes, bits, target = value.detail, value.type.bits, self.vector(to)
+        assert isinstance(lanes, tuple)
+        (first, temporary), (second, other) = (self.operand(one) for one in (value.operands * 2)[:2])
+        if (found := instruction(lanes, bits, self.dialect.vector_bits)) is not None:
+            mnemonic, number = found
+            self.emit(f"{mnemonic} {target}, {first}, {second}" + (f", {number}" if number is not None else ""))
+        elif self.wide and bits in (32, 64) and min(lanes) >= 0:
+            numbers = self.temporary()
+            label = self.table(f"lanes_{'_'.join(map(str, lanes))}_", bits, lanes)
+            self.emit(f"vmovdqu{bits} {self.vector(numbers)}, {self.word} ptr [rip + {label}]")
+            self.emit(f"vpermi2{'d' if bits == 32 else 'q'} {self.vector(numbers)}, {first}, {second}")
+            self.emit(f"vmovaps {target}, {self.vector(numbers)}")
+            self.give(numbers)
+        else:
+            raise UnsupportedOperation(f"no assembly of lanes {lanes} of {value.type}")
+        self.give(temporary, other)
 
     def unary(self, value: Instruction, to: int) -> None:
         """A square root, or another sign."""
@@ -186,7 +238,7 @@ def _signed(dtype: str) -> str:
     return dtype.removeprefix("u") if dtype.startswith("uint") else dtype
 
 
-def _found(table: dict[tuple[Operation, str], str] | dict[str, str], key: object) -> str:
+def _found(table: dict[tuple[Operation, str], str] | dict[str, str] | dict[int, str], key: object) -> str:
     found = table.get(key)  # type: ignore[call-overload]
     if found is None:
         raise UnsupportedOperation(f"no assembly of {key}")

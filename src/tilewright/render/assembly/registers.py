@@ -166,15 +166,24 @@ class Registers(ABC):
         self.tables[label] = f"\t.p2align 3\n{label}:\n\t.byte {', '.join(map(str, octets))}"
         self.emit(f"vpbroadcastq {self.vector(to)}, qword ptr [rip + {label}]")
 
-    def table(self, name: str, bits: int, values: Iterable[int]) -> None:
-        """Numbers in memory."""
+    def table(self, name: str, bits: int, values: Iterable[int]) -> str:
+        """Numbers in memory: their label."""
         label = f".L{self.name}_{name}{bits}"
         kind = "long" if bits == 32 else "quad"
         self.tables[label] = f"\t.p2align 5\n{label}:\n\t.{kind} {', '.join(map(str, values))}"
+        return label
 
     def table_text(self) -> list[str]:
         """All constants in memory."""
         return ["\t.section .rodata", *self.tables.values()] if self.tables else []
+
+    def take_mask(self, value: Value) -> int:
+        """The mask register of a value, until its last use."""
+        if not self.free_masks:
+            raise OutOfRegisters(f"{self.program.name} has more masks than there are registers")
+        register = self.masks[id(value)] = self.free_masks.pop()
+        self.expiring.setdefault(self.lifetimes.last[id(value)], []).append(id(value))
+        return register
 
     def mask(self, value: Value | None) -> int:
         """The register of a mask."""

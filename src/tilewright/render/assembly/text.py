@@ -104,14 +104,17 @@ def _bracket(base: str, index: str, scale: int, displacement: int) -> str:
 
 
 def _text(line: Line, is_inner: bool) -> Iterator[str]:
-    """A text with the address of its memory operand, or with a word: its lower half where the text asks for that."""
+    """A text with the address of its memory operand, or with a word: its lower half, or of memory a quarter, where it asks so."""
     if line.memory is not None:
         before, address = _address(line.memory, is_inner)
         yield from before
         yield f"\t{line.text.replace('{}', address, 1)}"
     elif line.to is not None:
-        half = HALVES[line.to.register] if line.to.register else f"dword ptr [{line.to.slot}]"
-        yield f"\t{line.text.replace('{half}', half).replace('{}', line.to.text)}"
+        parts = ((part, size) for part, size in (("{half}", "dword"), ("{quarter}", "word")) if part in line.text)
+        text = line.text.replace("{}", line.to.text)
+        for part, size in parts:
+            text = text.replace(part, HALVES[line.to.register] if line.to.register else f"{size} ptr [{line.to.slot}]")
+        yield f"\t{text}"
     else:
         yield line.text
 
@@ -192,9 +195,13 @@ def _chosen(line: Line, is_inner: bool) -> Iterator[str]:
 
 def _ones(line: Line, is_inner: bool) -> Iterator[str]:
     """`to` = as many ones as the source says, from the lowest bit on; `to` holds ones."""
-    yield from (f"\tmov {SCRATCH}, {_word(line.to).text}", f"\tmov qword ptr [rsp - 120], {SCRATCH}")
-    yield f"\tmov {SCRATCH}, {_word(line.source).text}"
-    yield from (f"\tbzhi {SCRATCH}, qword ptr [rsp - 120], {SCRATCH}", f"\tmov {_word(line.to).text}, {SCRATCH}")
+    count = _word(line.source)
+    if count.register:
+        yield from (f"\tmov {SCRATCH}, {_word(line.to).text}", f"\tbzhi {SCRATCH}, {SCRATCH}, {count.register}")
+    else:
+        yield from (f"\tmov {SCRATCH}, {_word(line.to).text}", f"\tmov qword ptr [rsp - 120], {SCRATCH}")
+        yield from (f"\tmov {SCRATCH}, {count.text}", f"\tbzhi {SCRATCH}, qword ptr [rsp - 120], {SCRATCH}")
+    yield f"\tmov {_word(line.to).text}, {SCRATCH}"
 
 
 def _divided(line: Line, is_inner: bool) -> Iterator[str]:

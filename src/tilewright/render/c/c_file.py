@@ -19,18 +19,21 @@ from tilewright.block.program import Region
 from tilewright.block.statements import Leaf, Statement, Transfer, VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, UnsupportedOperation
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper, texts
 from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
+from tilewright.leaves.declaration import PlaceArgument, TileArgument
 from tilewright.lower.program import Structure
 from tilewright.plan.types import Plan
 from tilewright.records import record
-from tilewright.render.c.leaf_texts import leaf_text
+from tilewright.render.assembly.function import assembly, unit
+from tilewright.render.c.leaf_texts import leaf_text, tile_of
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.passes.legalise import legalise
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
 
@@ -226,10 +229,39 @@ def nest_text(nest: OperatorNest) -> str:
 
 @lru_cache(MOST_REMEMBERED)
 def linked_nest(nest: OperatorNest, dialect: VectorDialect) -> KernelSource:
-    """The translation unit of that function."""
+    """The translation unit of that function: assembly where that can be, of which an object takes a fiftieth of the time."""
+    assembled = _assembled(nest)
+    if assembled is not None:
+        return KernelSource(SourceKind.ASSEMBLY, unit([assembled]), joins=True)
     helpers = texts(loop_helpers(nest))
     definition = function(f"{WEAK} {_signature(nest, nest_name(nest))}", _lines(nest))
     return KernelSource(SourceKind.C, unit_text(dialect, (SMALLER_AND_LARGER, *helpers, definition)), joins=True)
+
+
+def _assembled(nest: OperatorNest) -> str | None:
+    """That function in assembly; None where C has to render it.
+
+    Copies of AVX2 are C: rows that end inside of a vector take up to four times as long in assembly.
+    """
+    tile = tile_of(nest.loops, nest.dialect)
+    if tile is None or (isinstance(nest.loops, Transfer) and not nest.dialect.has_mask_registers):
+        return None
+    places: dict[object, int] = {pointer.name: number for number, pointer in enumerate(nest.pointers)}
+    places |= {number: place for place, number in enumerate(nest.numbers, len(nest.pointers))}
+    order = [places.get(_passed(argument), -1) for argument in tile.arguments]
+    if -1 in order:
+        return None
+    try:
+        return assembly(legalise(tile.program, nest.dialect), nest.dialect, nest_name(nest), order)
+    except UnsupportedOperation:
+        return None
+
+
+def _passed(argument: TileArgument) -> object:
+    """The pointer or the number of a nest that is an argument of its tile program; None of what is computed from those."""
+    if isinstance(argument, PlaceArgument):
+        return argument.buffer if argument.offset == 0 else None
+    return argument
 
 
 def nest_declaration(nest: OperatorNest) -> str:

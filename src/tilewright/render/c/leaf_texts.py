@@ -40,6 +40,12 @@ def leaf_text(leaf: Leaf | Transfer, dialect: Dialect) -> Lowered:
     return inlined(found, dialect) if isinstance(found, LoweredTile) else found
 
 
+def tile_of(leaf: Leaf | Transfer, dialect: Dialect) -> LoweredTile | None:
+    """The tile program of a leaf, or of a copy; None of those that lower to C themselves."""
+    found = copied(leaf, dialect.vector_bits) if isinstance(leaf, Transfer) else lowered(leaf)
+    return found if isinstance(found, LoweredTile) else None
+
+
 @lru_cache(256)
 def _copy_text(copy: Transfer, dialect: Dialect) -> Lowered:
     return inlined(copied(copy, dialect.vector_bits), dialect)

@@ -157,6 +157,9 @@ LEAST_CHARACTERS = 48_000
 """Of chains, tiles and shared loops together: what has fewer is one file, for readers, and compilers inline loops that have one
 caller."""
 
+NOT_OPTIMIZED = '#ifndef __clang__\n#pragma GCC optimize("O0")\n#endif'
+"""Before a list of calls: gcc takes half of the time for it so."""
+
 
 @record
 class Emitted:
@@ -178,7 +181,7 @@ def emit_files(file: File) -> Emitted:
     files = [_file(file, part, [*map(nest_declaration, _nests(part)), *(routine.text for routine in part)]) for part in parts]
     declared = [routine.declaration for part in parts for routine in part]
     packing, packing_nests = linked_preparation(file)
-    text, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *packing])
+    text, _ = _file(file, [], [NOT_OPTIMIZED, *declared, "", *_entry(file, routines, chosen), *packing])
     nests = [linked_nest(nest, file.dialect) for nest in unambiguous([*_nests(called), *packing_nests])]
     kernels = dict.fromkeys([*nests, *(kernel for _, linked in files for kernel in linked)])
     return Emitted(text, tuple(KernelSource(SourceKind.C, text) for text, _ in files), tuple(kernels))
