@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
+from tests.support.block_programs import interpreted
+from tests.support.tile_leaves import by_tile_programs
 from tilewright.dtypes import dtype_named
 from tilewright.errors import TilewrightError
 from tilewright.frontend.tracing.recorder import INTEGERS
@@ -137,14 +139,28 @@ def values_of(name: str, shape: tuple[int, ...], seed: int) -> Any:
     return np.where(generator.random(shape) < 0.5, low, generator.integers(limits.min, limits.max, shape, dtype, endpoint=True))
 
 
-def wrong_kernels(functions: Mapping[str, Function], operands: Sequence[Any], **options: Any) -> list[str]:
-    """What a kernel of all functions that are accepted computes otherwise than their graphs say."""
+def wrong_kernels(
+    functions: Mapping[str, Function], operands: Sequence[Any], *, compiled: bool = False, **options: Any
+) -> list[str]:
+    """What a kernel of all functions that are accepted computes otherwise than their graphs say.
+
+    Not compiled, its tile programs run in NumPy.
+    """
     expected = {name: traced(function, operands) for name, function in functions.items()}
     accepted = [name for name in functions if expected[name] is not None]
-    found = tw.jit(lambda *arrays: [functions[name](*arrays) for name in accepted], **options)(*operands)
+    kernel = tw.jit(lambda *arrays: [functions[name](*arrays) for name in accepted], **{"threads": 1, **options}).lower(*operands)
+    found = kernel.compile()(*operands) if compiled else _by_tile_programs(kernel, operands)
     types = " and ".join(operand.dtype.name for operand in operands)
     pairs = zip(accepted, found, strict=True)
     return [f"{name} of {types}: {result} for {expected[name]}" for name, result in pairs if not is_close(result, expected[name])]
+
+
+def _by_tile_programs(kernel: tw.Lowered, operands: Sequence[Any]) -> list[Any]:
+    plan = kernel.model_plan
+    with by_tile_programs(rtol=2e-3) as programs:
+        results = interpreted(plan, dict(zip(plan.graph.inputs, operands, strict=True)))
+    assert programs
+    return list(results.values())
 
 
 def is_close(found: Any, expected: Any) -> bool:

@@ -35,12 +35,12 @@ def beside_numbers() -> Iterator[tuple[str, Function]]:
 @pytest.mark.parametrize("name", TYPES)
 def test_functions_of_one_array(name: str, target: str) -> None:
     for seed in seeds(4):
-        assert wrong_kernels(OF_ONE, [values_of(name, shape_of(seed), seed)], threads=1, target=target) == []
+        assert wrong_kernels(OF_ONE, [values_of(name, shape_of(seed), seed)], compiled=True, target=target) == []
 
 
 @pytest.mark.parametrize("name", TYPES)
 def test_functions_of_an_array_and_a_number(name: str) -> None:
-    assert wrong_kernels(dict(beside_numbers()), [values_of(name, (5, 33), 0)], threads=1) == []
+    assert wrong_kernels(dict(beside_numbers()), [values_of(name, (5, 33), 0)], compiled=True) == []
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -50,6 +50,6 @@ def test_functions_of_two_arrays(names: tuple[str, str], target: str) -> None:
         rows, columns = shape_of(seed)
         operands = [values_of(name, shape, seed) for name, shape in zip(names, ((rows, columns), (columns,)), strict=True)]
         maps = {name: function for name, function in OF_TWO.items() if name not in PRODUCTS}
-        assert wrong_kernels(maps, operands, threads=1, target=target) == []
+        assert wrong_kernels(maps, operands, compiled=True, target=target) == []
         factors = [operands[0], values_of(names[1], (columns, 19), seed)]
-        assert wrong_kernels({"matmul": OF_TWO["matmul"]}, factors, threads=1, target=target) == []
+        assert wrong_kernels({"matmul": OF_TWO["matmul"]}, factors, compiled=True, target=target) == []
