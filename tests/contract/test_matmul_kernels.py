@@ -54,8 +54,8 @@ EMULATED = "emulated"
 def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> Iterator[pytest.ParameterSet]:
     """Every kernel with GCC, some with Clang, too; those of other architectures under emulation. The last parameter: its tiles.
 
-    All tiles, with GCC, of the kernel of each family that has most. Of the others, which repeat its text, and of dots of rows,
-    which take GCC long, the outer ones; all of them are `rest`.
+    All tiles, by assembly, which takes no time, or else with GCC of the kernel of each family that has most. Of the others, which
+    repeat its text, and of dots of rows, which take GCC long, the outer ones; all of them are `rest`.
     """
     kernels = list(kernels)
     whole = {_family(kernel): kernel for kernel in sorted(kernels, key=lambda kernel: (not kernel.prefetch, len(shapes(kernel))))}
@@ -87,11 +87,11 @@ def _native(kernel: MicroKernel, compilers: Sequence[str], *, is_whole: bool) ->
             continue
         if compiler == "gcc" or kernel.name.endswith(ALSO_WITH_CLANG):
             marks = _marks(kernel, compiler)
-            whole = is_whole and compiler == "gcc" and kernel.columns > 1
+            whole = is_whole and compiler == "gcc" and kernel.columns > 1 and not assembles(kernel)
             yield pytest.param(kernel, compiler, shapes if whole else outer_shapes, marks=marks, id=f"{kernel.name}-{compiler}")
             if not whole:
                 yield pytest.param(kernel, compiler, shapes, marks=[*marks, pytest.mark.rest], id=f"{kernel.name}-{compiler}-all")
-    if assembles(kernel):
+    if assembles(kernel) and (not kernel.prefetch or kernel.name.endswith(PREFETCHING)):
         yield pytest.param(kernel, ASSEMBLER, shapes, marks=_marks(kernel, ASSEMBLER), id=f"{kernel.name}-{ASSEMBLER}")
 
 
