@@ -16,7 +16,7 @@ from tilewright.block.memory import View
 from tilewright.block.statements import VectorLoops
 from tilewright.leaves import rowwise_reductions
 from tilewright.leaves.channel_lanes_form import NAME, ChannelLanes, form_of, match, seconds
-from tilewright.leaves.declaration import Leaf, Lowered, LoweredTile
+from tilewright.leaves.declaration import Leaf, LoweredTile
 from tilewright.leaves.windows_program import IMAGES, WindowProgram, strides_of
 from tilewright.records import record
 from tilewright.tile.index import IndexLike
@@ -31,7 +31,7 @@ MOST_BORDERS = 3
 """Blocks whose windows stand out that have text of their own: more are told apart as they run."""
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered | LoweredTile:
+def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
     """The program of a box; that of any reduction unless all is known of windows, and channels lie side by side everywhere."""
     form = form_of(binding)
     return ChannelProgram(loops, form).lowered() if _has_lanes(loops, form) else rowwise_reductions.lower(loops, binding)

@@ -1,7 +1,7 @@
 """What a leaf declares, and what a plan keeps of the leaf that computes an operator.
 
 A binding is data: a plan holds it, code generation hands it on, and the leaf's own lowering alone reads it. A leaf lowers to a
-tile program; those that do not yet lower to C.
+tile program; matrix tiles, which call micro kernels, to C.
 """
 
 from __future__ import annotations

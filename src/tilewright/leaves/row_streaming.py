@@ -24,7 +24,7 @@ from tilewright.block.memory import View
 from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.index import Index
 from tilewright.leaves import rowwise_reductions
-from tilewright.leaves.declaration import Leaf, Lowered, LoweredTile
+from tilewright.leaves.declaration import Leaf, LoweredTile
 from tilewright.leaves.row_streaming_form import NAME, ROWS_AHEAD, RowStreaming, form_of, match, seconds
 from tilewright.leaves.tile_programs.integers import larger, less, smaller
 from tilewright.leaves.windows_program import IMAGES, WindowProgram, strides_of
@@ -39,7 +39,7 @@ Sums: TypeAlias = list[list[Variable]]
 """By age and vector."""
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered | LoweredTile:
+def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
     """The program of a box; that of any reduction unless all is known of windows, and lanes lie side by side."""
     form, lanes = form_of(binding), loops.lanes
     if loops.block_steps or not _streams(loops, form):
