@@ -12,6 +12,7 @@ from dataclasses import replace
 from tilewright.block.memory import Gather, View
 from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.scalar import Load, Scalar
+from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs import maps
 from tilewright.leaves.tile_programs.conversions import loaded, stored
@@ -22,6 +23,9 @@ from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value
 from tilewright.tile.types import element_type, vector
+
+SHUFFLED_BYTES = 16
+"""Of the vectors that every instruction set shuffles."""
 
 
 def lowered(loops: VectorLoops, pixels: str, channels: str) -> LoweredTile:
@@ -41,6 +45,9 @@ class _Pixels(maps.MapProgram):
         self.channels, self.channel_count = channels, channel_count
         self.apart = False
         """Whether elements of pixels are shuffled."""
+        narrowest = min(element_bytes(operand.dtype) for operand in (*loops.reads, loops.write))
+        self.pixels = max(self.lanes, SHUFFLED_BYTES // narrowest)
+        """That are computed together: several registers, where elements are narrower than what is computed in."""
 
     def lowered(self) -> LoweredTile:
         """By shuffles, if pixels lie side by side and there are enough for a vector."""
@@ -57,7 +64,7 @@ class _Pixels(maps.MapProgram):
         views = [view for view in (*self.loops.reads, self.loops.write) if self.has_pixels(view)]
         strides = dict.fromkeys(self.stride(view.stride(self.vector_axis)) for view in views if isinstance(view, View))
         equal = [self.builder.define(IntegerOperation.EQUAL, stride, self.channel_count) for stride in strides]
-        return conditions(self, less(self.builder, self.lanes - 1, self.size(self.vector_axis)), *equal)
+        return conditions(self, less(self.builder, self.pixels - 1, self.size(self.vector_axis)), *equal)
 
     def has_pixels(self, operand: View | Gather) -> bool:
         """Whether channels lie side by side."""
@@ -66,13 +73,13 @@ class _Pixels(maps.MapProgram):
 
     def by_pixels(self, around: list[str]) -> None:
         """All vectors of pixels; the last one of a row ends with it."""
-        size = self.size(self.vector_axis)
+        size, lanes = self.size(self.vector_axis), self.lanes
+        self.apart, self.lanes = True, self.pixels
         with self.over(around), self.builder.loop("pixel", 0, size, self.lanes) as start:
             first = smaller(self.builder, start, size - self.lanes)
             with self.moved(self.vector_axis, first):
-                self.apart = True
                 self.all_channels()
-                self.apart = False
+        self.apart, self.lanes = False, lanes
 
     def all_channels(self) -> None:
         """One vector of pixels."""
