@@ -11,7 +11,7 @@ from tilewright.dtypes import BITS, dtype_named
 from tilewright.errors import DTypeError, UnsupportedOperation
 
 Array = np.ndarray[Any, np.dtype[Any]]
-NUMPY_ONLY = frozenset((np.ndarray,))
+NUMPY = np.ndarray
 
 
 def as_array(x: object) -> Array:
@@ -81,9 +81,12 @@ def views(values: tuple[Any, ...]) -> tuple[Array, ...] | None:
     >>> views((1.0,)) is None
     True
     """
-    kinds = set(map(type, values))
-    if kinds <= NUMPY_ONLY:
+    for value in values:
+        if type(value) is not NUMPY:
+            break
+    else:
         return values
+    kinds = set(map(type, values))
     tensor = getattr(sys.modules.get("torch"), "Tensor", np.ndarray)
     if not kinds <= {np.ndarray, tensor}:
         return None
