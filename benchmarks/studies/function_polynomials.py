@@ -125,13 +125,17 @@ def _exponentials_and_logarithms() -> dict[str, Fit]:
     exp2 = beyond(lambda r: (2**r - 1) / r, mp.log(2))
     expm1 = beyond(lambda r: (mp.expm1(r) - r) / r**2, half)
     log = beyond(lambda f: (mp.log1p(f) - f) / f**2, -half)
+
+    def of_square_in_units(f: Any) -> float:
+        return float(f**2 / unit(mp.log1p(f))) if abs(f) > 1e-9 else 1e-3
+
     wide = lambda s: 2 * mp.atanh(s) / (s * mp.log(2))  # noqa: E731
     atanh, tail = (lambda s: (2 * mp.atanh(s) - 2 * s) / s**3), (lambda s: (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5)
     return {
         "EXP": Fit("(e**r - 1) / r", exp, (-half_ln2, half_ln2), (5, 11), lambda r: _in_units(r, mp.exp(r))),
         "EXP2": Fit("(2**r - 1) / r", exp2, (-half, half), (5, 11), lambda r: _in_units(r, mp.mpf(2) ** r)),
         "EXPM1": Fit("(e**r - 1 - r) / r**2", expm1, (-half_ln2, half_ln2), (5, 11), lambda r: float(abs(r))),
-        "LOG": Fit("(log(1 + f) - f) / f**2", log, mantissa, (9, 0)),
+        "LOG": Fit("(log(1 + f) - f) / f**2", log, mantissa, (8, 0), of_square_in_units),
         "ATANH": Fit("(2 atanh s - 2 s) / s**3 of s**2", of_square(atanh), square, (4, 8)),
         "LOG2_WIDE": Fit("2 atanh s / (s ln 2) of s**2, for powers of float32", of_square(wide), square, (0, 6)),
         "EXP2_WIDE": Fit("2**r, for powers of float32", lambda r: mp.mpf(2) ** r, (-half, half), (0, 7)),
