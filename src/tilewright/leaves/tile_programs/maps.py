@@ -13,7 +13,8 @@ from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs.gathers import Gathers
 from tilewright.leaves.tile_programs.narrow_lanes import lane_type
-from tilewright.leaves.tile_programs.points import Points
+from tilewright.leaves.tile_programs.points import Points, may_be_in_place
+from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.leaves.tile_programs.reports import INFINITE
 from tilewright.leaves.tile_programs.values import Values
 from tilewright.tile.builder import Builder
@@ -21,6 +22,8 @@ from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Place, Value
 from tilewright.tile.types import vector
 
+SHORT_CYCLES = 5.0
+"""Of expressions that cost less than a loop around them."""
 WAYS = 4
 """Rows that are computed together, where these are short or wait for their steps."""
 
@@ -48,13 +51,13 @@ class MapProgram(Points):
                 self.gathers.enter_row()
                 self.vectors(self.point, repeats=self.may_repeat())
         else:
-            self.rows(around, WAYS, self.some_rows)
+            self.rows(around, 1 if self.is_long() else WAYS, self.some_rows)
         return self.arguments.lowered()
 
     def may_repeat(self) -> bool:
         """Whether lanes may be computed twice, which saves masks of windows: nothing that is read is written."""
-        is_in_place = any(read.buffer == self.loops.write.buffer for read in self.loops.reads)
-        return not is_in_place and any(isinstance(read, Gather) and read.guard is not None for read in self.loops.reads)
+        has_windows = any(isinstance(read, Gather) and read.guard is not None for read in self.loops.reads)
+        return has_windows and not may_be_in_place(self.loops)
 
     def all_rows(self, around: list[str]) -> None:
         """The current vector of all rows, which look up the same positions."""
@@ -71,7 +74,11 @@ class MapProgram(Points):
                 with self.moved(axis, self.at[axis] + way) if axis else nullcontext():
                     self.point()
 
-        self.vectors(points)
+        self.vectors(points, is_long=self.is_long())
+
+    def is_long(self) -> bool:
+        """Whether the steps of a vector take much longer than its place in loops: they are written down once, then."""
+        return cycles_of(self.loops.operator.body, self.computed, self.lanes) > SHORT_CYCLES
 
     def point(self) -> None:
         """One vector."""
@@ -79,7 +86,12 @@ class MapProgram(Points):
 
     def value(self) -> Value:
         """Of one vector."""
-        return Values(self.builder, self.type, self.leaf, own={REPORT_NOT_FINITE: self.reported}).any(self.loops.operator.body)
+        known: dict[Scalar, Value] = {}
+        if self.is_whole != 1:
+            reads = enumerate(self.loops.reads)
+            known = {Load(read): self.load(operand) for read, operand in reads if isinstance(operand, View)}
+        own = {REPORT_NOT_FINITE: self.reported}
+        return Values(self.builder, self.type, self.leaf, known, own).any(self.loops.operator.body)
 
     def leaf(self, scalar: Scalar) -> Value:
         """The value of what is read, or follows from where the point is."""

@@ -17,6 +17,7 @@ from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs import maps
 from tilewright.leaves.tile_programs.conversions import loaded, stored
 from tilewright.leaves.tile_programs.integers import less, smaller
+from tilewright.leaves.tile_programs.points import may_be_in_place
 from tilewright.leaves.tile_programs.positions import conditions
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
@@ -31,8 +32,7 @@ SHUFFLED_BYTES = 16
 def lowered(loops: VectorLoops, pixels: str, channels: str) -> LoweredTile:
     """The program of a box, of whose axes two have these roles."""
     sizes = dict(loops.box)[channels].sizes
-    is_in_place = any(read.buffer == loops.write.buffer for read in loops.reads)
-    if is_in_place or not sizes or len(sizes) > 1 or any(isinstance(read, Gather) for read in loops.reads):
+    if may_be_in_place(loops) or not sizes or len(sizes) > 1 or any(isinstance(read, Gather) for read in loops.reads):
         return maps.lowered(loops)
     return _Pixels(replace(loops, vector_axis=pixels), channels, *sizes).lowered()
 

@@ -11,6 +11,7 @@ from tilewright.block.statements import VectorLoops
 from tilewright.graph.types import element_bytes
 from tilewright.leaves.tile_programs.arguments import Arguments
 from tilewright.leaves.tile_programs.conversions import loaded, stored
+from tilewright.leaves.tile_programs.integers import less
 from tilewright.leaves.tile_programs.lanes import ALL, Lanes
 from tilewright.leaves.tile_programs.strided import strided
 from tilewright.leaves.tile_programs.values import rounded
@@ -22,6 +23,20 @@ from tilewright.tile.types import Type, element_type, vector
 
 WORD_BYTES = 4
 """Of the elements that `VectorLoops.lanes` counts."""
+
+
+def may_be_in_place(loops: VectorLoops) -> bool:
+    """Whether the result may lie where something is read, under whatever name: tensors of one layout have the same strides known."""
+    write = loops.write
+
+    def may_be_same(read: View | Gather) -> bool:
+        if read.buffer == write.buffer or isinstance(read, Gather):
+            return read.buffer == write.buffer
+        strides = [(read.stride(axis), write.stride(axis)) for axis, _ in loops.box]
+        are_apart = any(one != other and (isinstance(one, int) or isinstance(other, int)) for one, other in strides)
+        return read.dtype == write.dtype and not are_apart
+
+    return any(map(may_be_same, loops.reads))
 
 
 class Points:
@@ -42,6 +57,8 @@ class Points:
         self.at: dict[str, IndexLike] = dict.fromkeys(self.ranges, 0)
         self.real = ALL
         self.count: IndexLike = self.lanes
+        self.is_whole: IndexLike = 1
+        """Of a long body: whether all lanes are points."""
 
     @property
     def vector_axis(self) -> str:
@@ -114,10 +131,11 @@ class Points:
                 with self.along(axis, self.whole(size, ways), size):
                     body(axis, 1)
 
-    def vectors(self, body: Callable[[], None], *, has_rest: bool = True, repeats: bool = False) -> None:
+    def vectors(self, body: Callable[[], None], *, has_rest: bool = True, repeats: bool = False, is_long: bool = False) -> None:
         """Whole vectors along the axis of the lanes, then those lanes that are left; of no axis one lane.
 
-        With `repeats`, the lanes that are left are the last whole vector, of which some lanes were computed before.
+        With `repeats`, the lanes that are left are the last whole vector, of which some lanes were computed before. A body that
+        `is_long` is there once: its loads and stores alone depend on how many lanes are left.
         """
         axis = self.vector_axis
         if not axis:
@@ -125,6 +143,12 @@ class Points:
                 body()
             return
         size, most = self.size(axis), self.ranges[axis].capacity
+        if is_long and has_rest and self._has_rest(axis) and (not isinstance(most, int) or most > self.lanes):
+            with self.along(axis, 0, size, self.lanes) as first, self.of_part(size - first):
+                self.is_whole = less(self.builder, self.lanes - 1, size - first)
+                body()
+                self.is_whole = 1
+            return
         if not isinstance(most, int) or most >= self.lanes:
             with self.along(axis, 0, size + (1 - self.lanes), self.lanes):
                 body()
@@ -187,8 +211,16 @@ class Points:
         """Those of some lanes that are points, at a stride from a place of an operand on; the others may be 0."""
         b, of = self.builder, vector(element_type(operand.dtype), self.lanes)
         buffer, _ = self.arguments.buffer(operand)
-        is_same = stride == 0 and lanes.are_all
-        found = b.broadcast(buffer, place, of) if is_same else strided(b, buffer, place, stride, of, self.real.also(lanes))
+        if stride == 0 and lanes.are_all:
+            found = b.broadcast(buffer, place, of)
+        elif self.is_whole == 1:
+            found = strided(b, buffer, place, stride, of, self.real.also(lanes))
+        else:
+            found = b.variable(b.constant(0, of))
+            with b.when(self.is_whole):
+                b.assign(found, strided(b, buffer, place, stride, of, lanes))
+            with b.otherwise():
+                b.assign(found, strided(b, buffer, place, stride, of, self.real.also(lanes)))
         return loaded(b, found, operand.dtype, computed or self.computed)
 
     def store(self, value: Value, view: View | None = None) -> None:
@@ -196,5 +228,12 @@ class Points:
         view = view or self.loops.write
         buffer, _ = self.arguments.buffer(view)
         stride = self.stride(view.stride(self.loops.vector_axis)) if self.loops.vector_axis else 1
-        elements = stored(self.builder, value, view.dtype)
-        self.builder.store(buffer, self.place(view), elements, self.real.mask(self.builder, elements.type), stride)
+        b, elements = self.builder, stored(self.builder, value, view.dtype)
+        place = self.place(view)
+        if self.is_whole == 1:
+            b.store(buffer, place, elements, self.real.mask(b, elements.type), stride)
+            return
+        with b.when(self.is_whole):
+            b.store(buffer, place, elements, None, stride)
+        with b.otherwise():
+            b.store(buffer, place, elements, self.real.mask(b, elements.type), stride)

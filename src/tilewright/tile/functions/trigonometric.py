@@ -109,19 +109,21 @@ def far_reduced(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     double = x.type
     exponent = ((bits(b, x) >> 52) & 0x7FF) - 1023
     skip = b.define(IntegerOperation.FLOOR_DIVIDE, b.define(IntegerOperation.VALUE, at_least(b, 0, exponent - 54)), DIGIT_BITS)
-    scale = _power_of_two(b, exponent - b.index_value((skip + 1) * DIGIT_BITS), double)
+    scale = b.variable(_power_of_two(b, exponent - b.index_value((skip + 1) * DIGIT_BITS), double))
     significand = b.bitcast((bits(b, x) & ((1 << 52) - 1 | -1 << 63)) | 1023 << 52, double)
     upper = b.bitcast(bits(b, significand) & -1 << 27, double)
     table = b.table("two_over_pi", "float64", c.TWO_OVER_PI)
-    total: Value = b.constant(0.0, double)
-    middle, low = total, total
-    for place in range(DIGITS):
-        digit = b.load(table, skip + place, double) * (scale * 2.0 ** (-DIGIT_BITS * place))
+    total, middle, low = (b.variable(b.constant(0.0, double)) for _ in range(3))
+    with b.loop("digit", 0, DIGITS) as place:
+        digit = b.load(table, skip + place, double) * scale
         for part in (upper, significand - upper):
             product = part * digit
-            total, lost = two_sum(total, product - b.apply(Operation.ROUND, product * 0.25) * 4.0)
-            middle, lost = two_sum(middle, lost)
-            low = low + lost
+            added, lost = two_sum(total, product - b.apply(Operation.ROUND, product * 0.25) * 4.0)
+            b.assign(total, added)
+            added, lost = two_sum(middle, lost)
+            b.assign(middle, added)
+            b.assign(low, low + lost)
+        b.assign(scale, scale * 2.0**-DIGIT_BITS)
     return _quarters(b, total, middle, low)
 
 
