@@ -26,7 +26,7 @@ WORD_BYTES = 4
 
 
 def may_be_in_place(loops: VectorLoops) -> bool:
-    """Whether the result may lie where something is read, under whatever name: tensors of one layout have the same strides known."""
+    """Whether the result may lie where something is read, under whatever name: as much is known of strides of one layout."""
     write = loops.write
 
     def may_be_same(read: View | Gather) -> bool:
