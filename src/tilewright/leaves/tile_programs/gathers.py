@@ -56,6 +56,14 @@ class Gathers:
             if isinstance(operand, Gather) and self._is_kept(operand):
                 self._kept[read] = self._lane_positions(operand, self._place(read, operand, ALL))
 
+    def kept(self, read: int) -> Value:
+        """What is added to the place of a row for every lane of the current vector, as int64."""
+        return self.points.builder.cast(self._kept[read], INDEX.dtype)
+
+    def row_place(self, read: int, operand: Gather) -> IndexLike:
+        """The place of a row to which that is added."""
+        return self._place(read, operand, ALL, with_lookups=False).first
+
     def _is_kept(self, operand: View | Gather) -> bool:
         """Whether an element lies at a place of its row plus a place of its lane, which lookups give."""
         if not isinstance(operand, Gather) or operand.guard is not None or not operand.lookups:

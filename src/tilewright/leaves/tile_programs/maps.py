@@ -12,6 +12,7 @@ from tilewright.graph.expressions.scalar import AxisValue, Load, Parameter, Scal
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs.gathers import Gathers
+from tilewright.leaves.tile_programs.looked_up_copies import copied, copy_rows
 from tilewright.leaves.tile_programs.narrow_lanes import lane_type
 from tilewright.leaves.tile_programs.points import Points, may_be_in_place
 from tilewright.leaves.tile_programs.prices import cycles_of
@@ -44,7 +45,9 @@ class MapProgram(Points):
     def lowered(self) -> LoweredTile:
         """The whole program."""
         around = [axis for axis in self.ranges if axis != self.vector_axis]
-        if self.gathers.are_kept():
+        if self.gathers.are_kept() and (read := copied(self)) is not None:
+            copy_rows(self, self.gathers, read, around)
+        elif self.gathers.are_kept():
             self.vectors(lambda: self.all_rows(around))
         elif any(isinstance(read, Gather) for read in self.loops.reads):
             with self.over(around):
