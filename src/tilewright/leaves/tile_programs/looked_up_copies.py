@@ -1,7 +1,7 @@
 """Copies of elements whose positions along the lanes are looked up, and the same in all rows: one by one.
 
-Gathers of vectors take 1.5 cycles an element and more on cores that split them up (Zen 4: 27 cycles for 16); a load and a store of
-an element start every cycle.
+Cores that split gathers of vectors up take 1.5 cycles an element and more (Zen 4: 27 cycles for 16); a load and a store of an
+element start every cycle.
 """
 
 from __future__ import annotations
