@@ -224,13 +224,14 @@ class _Function(Operations):
         self.check(value.type)
         to = self.memory(statement.place)
         register, temporary = self.operand(value)
-        move = ("vmovntps" if statement.is_streamed else self.move_of(value.type)) if statement.mask is None else ""
-        if move:
+        kind = "masked " if statement.mask is not None else "streamed " if statement.is_streamed else ""
+        move, _ = self.named(f"{kind}store", value.type.dtype)
+        if statement.mask is None:
             self.emit(f"{move} {self.word} ptr {{}}, {register}", to)
         elif self.wide:
-            self.emit(f"{self.move_of(value.type)} {self.word} ptr {{}}{{k{self.mask(statement.mask)}}}, {register}", to)
+            self.emit(f"{move} {self.word} ptr {{}}{{k{self.mask(statement.mask)}}}, {register}", to)
         else:
-            self.emit(f"{self.masked_of(value.type)} {self.word} ptr {{}}, ymm{self.mask(statement.mask)}, {register}", to)
+            self.emit(f"{move} {self.word} ptr {{}}, ymm{self.mask(statement.mask)}, {register}", to)
         self.give(temporary)
 
     # Instructions.
@@ -276,11 +277,11 @@ class _Function(Operations):
         bits = value.type.bits
         if bits not in (32, 64):
             raise UnsupportedOperation("no assembly of masks of short lanes")
-        letter = "d" if bits == 32 else "q"
+        integer = f"int{bits}"
         self.table("iota", bits, range(lanes))
         addresses.lines.append(Line("text", count, text=f"vmovd xmm{to}, {{half}}"))
-        self.emit(f"vpbroadcast{letter} ymm{to}, xmm{to}")
-        self.emit(f"vpcmpgt{letter} ymm{to}, ymm{to}, ymmword ptr [rip + .L{self.name}_iota{bits}]")
+        self.emit(f"{self.named('broadcast', integer)[0]} ymm{to}, xmm{to}")
+        self.emit(f"{self.named(Operation.GREATER, integer)[0]} ymm{to}, ymm{to}, ymmword ptr [rip + .L{self.name}_iota{bits}]")
 
     def ones(self, index: IndexLike, lanes: int) -> Word:
         """As many ones as an index says, lanes at most, computed before all loops that do not change it."""

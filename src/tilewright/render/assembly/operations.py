@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.render.assembly.instructions import (
-    BLENDS,
-    BROADCASTS,
-    COMMUTATIVE,
-    COMPARISONS,
-    DOTS,
-    FLOAT_COMPARISONS,
-    FUSED,
-    INTEGER_COMPARISONS,
-    LOGIC,
-    PLAIN,
-    PLAIN_AVX512,
-    ROOTS,
-    SHIFTS,
-)
 from tilewright.render.assembly.lifetimes import same
-from tilewright.render.assembly.registers import Registers, place_of, sign_bits
+from tilewright.render.assembly.registers import COMMUTATIVE, POINTERS, Registers, place_of, sign_bits
 from tilewright.render.assembly.shuffles import instruction
 from tilewright.render.assembly.words import Line
-from tilewright.tile.operations import Operation
+from tilewright.tile.operations import COMPARISONS, Operation
+from tilewright.tile.passes.support import key_types
 from tilewright.tile.program import Constant, Instruction, Value
-from tilewright.tile.types import BITS, Type
 
 
 class Operations(Registers):
@@ -47,32 +32,44 @@ class Operations(Registers):
                 if not isinstance(count, Constant):
                     raise UnsupportedOperation("no assembly of shifts by values")
                 register, temporary = self.operand(left)
-                self.emit(f"{_found(SHIFTS, (value.operation, value.type.dtype))} {target}, {register}, {int(count.number)}")
+                mnemonic, _ = self.named(f"{value.operation} by number", value.type.dtype)
+                self.emit(f"{mnemonic} {target}, {register}, {int(count.number)}")
                 self.give(temporary)
-            case Operation.AND | Operation.OR | Operation.XOR:
-                self.binary(LOGIC[value.operation] + ("d" if self.wide else ""), value, target)
             case Operation.SPLAT:
                 self.splat(value, to)
             case Operation.SHUFFLE:
                 self.shuffle(value, to)
             case Operation.SELECT if self.wide:
                 self.select(value, target)
-            case Operation.SQUARE_ROOT | Operation.NEGATE | Operation.ABSOLUTE if value.type.is_float:
-                self.unary(value, to)
+            case Operation.NEGATE | Operation.ABSOLUTE if value.type.is_float:
+                self.with_sign(value, to)
             case _:
-                self.binary(self.mnemonic(value.operation, value.type), value, target)
+                self.by_table(value, target)
+
+    def by_table(self, value: Instruction, target: str) -> None:
+        """An operation on one or two whole registers, by the instruction of the dialect."""
+        mnemonic, number = self.named(value.operation, *key_types(value.operation, value.type, value.operands))
+        for one in value.operands:
+            self.check(one.type)
+        if len(value.operands) == 1:
+            register, temporary = self.operand(value.operands[0])
+            self.emit(f"{mnemonic} {target}, {register}{number}")
+            self.give(temporary)
+        elif len(value.operands) == 2 and not number:
+            self.binary(mnemonic, value, target)
+        else:
+            raise UnsupportedOperation(f"no assembly of {value.operation}")
 
     def comparison(self, value: Instruction) -> None:
         """A mask."""
+        if not self.wide or value.operation not in COMPARISONS:
+            raise UnsupportedOperation(f"no assembly of {value.operation} for {self.dialect.name}")
         left, right = value.operands
         self.check(left.type)
-        code = (FLOAT_COMPARISONS if left.type.is_float else INTEGER_COMPARISONS).get(value.operation)
-        mnemonic = COMPARISONS.get(left.type.dtype)
-        if not self.wide or code is None or mnemonic is None:
-            raise UnsupportedOperation(f"no assembly of {value.operation} of {left.type}")
+        mnemonic, number = self.named(value.operation, left.type.dtype)
         first, temporary = self.operand(left)
         second, other = self.operand(right)
-        self.emit(f"{mnemonic} k{self.take_mask(value)}, {first}, {second}, {code}")
+        self.emit(f"{mnemonic} k{self.take_mask(value)}, {first}, {second}{number}")
         self.give(temporary, other)
 
     def select(self, value: Instruction, target: str) -> None:
@@ -80,7 +77,7 @@ class Operations(Registers):
         mask, yes, no = value.operands
         first, temporary = self.operand(no)
         second, other = self.operand(yes)
-        mnemonic = _found(BLENDS, value.type.bits)
+        mnemonic, _ = self.named(Operation.SELECT, value.type.dtype)
         self.emit(f"{mnemonic} {target}{{k{self.mask(mask)}}}, {first}, {second}")
         self.give(temporary, other)
 
@@ -97,7 +94,8 @@ class Operations(Registers):
         elif self.wide and bits in (32, 64) and min(lanes) >= 0:
             numbers = self.temporary()
             label = self.table(f"lanes_{'_'.join(map(str, lanes))}_", bits, lanes)
-            self.emit(f"vmovdqu{bits} {self.vector(numbers)}, {self.word} ptr [rip + {label}]")
+            load, _ = self.named("load", f"int{bits}")
+            self.emit(f"{load} {self.vector(numbers)}, {self.word} ptr [rip + {label}]")
             self.emit(f"vpermi2{'d' if bits == 32 else 'q'} {self.vector(numbers)}, {first}, {second}")
             self.emit(f"vmovaps {target}, {self.vector(numbers)}")
             self.give(numbers)
@@ -105,28 +103,15 @@ class Operations(Registers):
             raise UnsupportedOperation(f"no assembly of lanes {lanes} of {value.type}")
         self.give(temporary, other)
 
-    def unary(self, value: Instruction, to: int) -> None:
-        """A square root, or another sign."""
+    def with_sign(self, value: Instruction, to: int) -> None:
+        """A float with the other sign, or with none."""
         register, temporary = self.operand(value.operands[0])
-        if value.operation is Operation.SQUARE_ROOT:
-            self.emit(f"{_found(ROOTS, value.type.dtype)} {self.vector(to)}, {register}")
-        else:
-            bits = self.temporary()
-            is_sign = value.operation is Operation.NEGATE
-            self.load_octets(bits, sign_bits(value.type, is_sign))
-            mnemonic = LOGIC[Operation.XOR if is_sign else Operation.AND] + ("d" if self.wide else "")
-            self.emit(f"{mnemonic} {self.vector(to)}, {register}, {self.vector(bits)}")
-            self.give(bits)
-        self.give(temporary)
-
-    def mnemonic(self, operation: Operation, value_type: Type) -> str:
-        """Of an instruction of two operands."""
-        key = operation, value_type.dtype.removeprefix("u") if value_type.dtype.startswith("u") else value_type.dtype
-        if value_type.dtype.startswith("u") and operation in (Operation.SMALLER, Operation.LARGER):
-            raise UnsupportedOperation("no assembly of bounds of unsigned integers")
-        if self.wide and key in PLAIN_AVX512:
-            return PLAIN_AVX512[key]
-        return _found(PLAIN, key)
+        bits = self.temporary()
+        is_sign = value.operation is Operation.NEGATE
+        self.load_octets(bits, sign_bits(value.type, is_sign))
+        mnemonic, _ = self.named(Operation.XOR if is_sign else Operation.AND, value.type.integer.dtype)
+        self.emit(f"{mnemonic} {self.vector(to)}, {register}, {self.vector(bits)}")
+        self.give(bits, temporary)
 
     def binary(self, mnemonic: str, value: Instruction, target: str) -> None:
         """An instruction of two operands."""
@@ -147,12 +132,13 @@ class Operations(Registers):
         if value.type.is_float:
             if value.operation is Operation.MULTIPLY_ADD and not self.dialect.fuses:
                 raise UnsupportedOperation("no assembly of sums that are not fused")
-            self.with_total(_found(FUSED, dtype), left, right, total, to)
+            self.with_total(self.named(Operation.FMA, dtype)[0], left, right, total, to)
             return
         product = self.product(value)
         first, temporary = self.operand(left)
         second, memory, other = self.last_operand(right)
-        self.emit(f"{self.mnemonic(Operation.MULTIPLY, value.type)} {self.vector(product)}, {first}, {second}", memory)
+        mnemonic, _ = self.named(Operation.MULTIPLY, dtype)
+        self.emit(f"{mnemonic} {self.vector(product)}, {first}, {second}", memory)
         self.give(temporary, other)
         self.add(dtype, target, total, product)
 
@@ -164,7 +150,8 @@ class Operations(Registers):
     def add(self, dtype: str, target: str, total: Value, product: int) -> None:
         """A sum of integers plus a product in a register that is free then."""
         register, temporary = self.operand(total)
-        self.emit(f"{'vpaddq' if BITS[dtype] == 64 else 'vpaddd'} {target}, {register}, {self.vector(product)}")
+        mnemonic, _ = self.named(Operation.ADD, dtype)
+        self.emit(f"{mnemonic} {target}, {register}, {self.vector(product)}")
         self.give(temporary, product)
 
     def with_total(self, mnemonic: str, left: Value, right: Value, total: Value, to: int) -> None:
@@ -188,58 +175,45 @@ class Operations(Registers):
         left, right, total = value.operands
         if left.type.bits == 8 and right.type.dtype == "uint8":
             left, right = right, left
-        dtype = right.type.dtype
-        needed = "avx512_bf16" if dtype == "bfloat16" else "avx512_vnni" if self.wide else "avx_vnni"
-        if dtype == "int8" and left.type.dtype != "uint8":
-            raise UnsupportedOperation("no assembly of products of signed bytes")
-        if needed in self.dialect.features and (self.wide or dtype != "bfloat16"):
-            self.with_total(f"{'' if self.wide else '{vex} '}{DOTS[dtype]}", left, right, total, to)
-        elif dtype == "int16" and left.type.dtype == "int16":
+        dtypes = left.type.dtype, right.type.dtype, value.type.dtype
+        if (entry := self.dialect.entry(Operation.DOT, *dtypes)) is not None:
+            self.with_total(entry.mnemonic, left, right, total, to)
+        elif dtypes == ("int16", "int16", "int32"):
             product = self.product(value)
             first, temporary = self.operand(left)
             second, memory, other = self.last_operand(right)
-            self.emit(f"vpmaddwd {self.vector(product)}, {first}, {second}", memory)
+            mnemonic, _ = self.named("pair sums", "int16")
+            self.emit(f"{mnemonic} {self.vector(product)}, {first}, {second}", memory)
             self.give(temporary, other)
             self.add("int32", self.vector(to), total, product)
         else:
-            raise UnsupportedOperation(f"no assembly of products of {dtype} for {self.dialect.name}")
+            raise UnsupportedOperation(f"no assembly of products of {left.type} and {right.type} for {self.dialect.name}")
 
     def load(self, value: Instruction, target: str) -> None:
         """A vector from memory."""
         place = place_of(value)
         address = self.memory(place)
+        move, _ = self.named(f"{'masked ' * bool(value.operands)}load", value.type.dtype)
         if not value.operands:
-            self.emit(f"{self.move_of(value.type)} {target}, {self.word} ptr {{}}", address)
+            self.emit(f"{move} {target}, {self.word} ptr {{}}", address)
         elif self.wide:
-            mask = self.mask(value.operands[0])
-            self.emit(f"{self.move_of(value.type)} {target}{{k{mask}}}{{z}}, {self.word} ptr {{}}", address)
+            self.emit(f"{move} {target}{{k{self.mask(value.operands[0])}}}{{z}}, {self.word} ptr {{}}", address)
         else:
-            mask = self.mask(value.operands[0])
-            self.emit(f"{self.masked_of(value.type)} {target}, ymm{mask}, {self.word} ptr {{}}", address)
+            self.emit(f"{move} {target}, ymm{self.mask(value.operands[0])}, {self.word} ptr {{}}", address)
 
     def broadcast(self, value: Instruction, target: str) -> None:
         """Elements of a lane in all lanes."""
-        size = "qword" if value.type.bits == 64 else "dword"
-        self.emit(f"{_found(BROADCASTS, _signed(value.type.dtype))} {target}, {size} ptr {{}}", self.memory(place_of(value)))
+        mnemonic, _ = self.named("broadcast", value.type.dtype)
+        self.emit(f"{mnemonic} {target}, {POINTERS[value.type.bits]} ptr {{}}", self.memory(place_of(value)))
 
     def splat(self, value: Instruction, to: int) -> None:
         """A scalar of 32 bits in all lanes."""
         if value.type.bits != 32 or value.type.is_float:
             raise UnsupportedOperation("no assembly of splats but of integers of 32 bits")
         word = self.scalars[id(value.operands[0])]
+        mnemonic, _ = self.named("broadcast", value.type.dtype)
         if self.wide:
-            self.addresses.lines.append(Line("text", word, text=f"vpbroadcastd {self.vector(to)}, {{half}}"))
+            self.addresses.lines.append(Line("text", word, text=f"{mnemonic} {self.vector(to)}, {{half}}"))
         else:
             self.addresses.lines.append(Line("text", word, text=f"vmovd xmm{to}, {{half}}"))
-            self.emit(f"vpbroadcastd {self.vector(to)}, xmm{to}")
-
-
-def _signed(dtype: str) -> str:
-    return dtype.removeprefix("u") if dtype.startswith("uint") else dtype
-
-
-def _found(table: dict[tuple[Operation, str], str] | dict[str, str] | dict[int, str], key: object) -> str:
-    found = table.get(key)  # type: ignore[call-overload]
-    if found is None:
-        raise UnsupportedOperation(f"no assembly of {key}")
-    return str(found)
+            self.emit(f"{mnemonic} {self.vector(to)}, xmm{to}")

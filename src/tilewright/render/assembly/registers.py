@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.render.assembly.addresses import Addresses
-from tilewright.render.assembly.instructions import COMMUTATIVE, LAST_OPERAND
 from tilewright.render.assembly.lifetimes import Lifetimes, same
 from tilewright.render.assembly.words import Line, Memory, OutOfRegisters, Word
 from tilewright.tile.dialects.description import Dialect
@@ -24,6 +23,11 @@ ZERO_IDIOMS = 16
 """Registers that a short instruction of AVX clears as a whole."""
 FORMATS = {"float32": "<f", "float64": "<d"}
 MEMORY = (Operation.LOAD, Operation.BROADCAST)
+COMMUTATIVE = frozenset((Operation.ADD, Operation.MULTIPLY))
+LAST_OPERAND = frozenset((Operation.SUBTRACT, Operation.DIVIDE, Operation.SMALLER, Operation.LARGER, Operation.AND, Operation.OR))
+"""Whose last operand may lie in memory."""
+POINTERS = {8: "byte", 16: "word", 32: "dword", 64: "qword"}
+"""What an element in memory is called, by its bits."""
 
 
 class Registers(ABC):
@@ -54,6 +58,14 @@ class Registers(ABC):
         """Raise for what is no whole register."""
         if value_type.size_bits != self.dialect.vector_bits or value_type.rows != 1:
             raise UnsupportedOperation(f"no assembly of {value_type} for {self.dialect.name}")
+
+    def named(self, operation: str, *dtypes: str) -> tuple[str, str]:
+        """The instruction of the dialect's table, and its immediate operand as the last one."""
+        entry = self.dialect.entry(operation, *dtypes)
+        if entry is None or not entry.mnemonic:
+            raise UnsupportedOperation(f"no assembly of {operation} of {', '.join(dtypes)} for {self.dialect.name}")
+        mnemonic, has_number, number = entry.mnemonic.rstrip(",").partition(" $")
+        return mnemonic, f", {number}" if has_number else ""
 
     def vector(self, register: int) -> str:
         """The name of a register."""
@@ -198,17 +210,6 @@ class Registers(ABC):
         if place.stride != 1 or place.row != 0:
             raise UnsupportedOperation("no assembly of lanes at a stride")
         return self.addresses.memory(place.buffer, place.index)
-
-    def move_of(self, value_type: Type) -> str:
-        """The instruction that loads or stores a vector, under a mask of its lanes, too."""
-        by_type = {"float32": "vmovups", "float64": "vmovupd"}
-        if value_type.dtype in by_type:
-            return by_type[value_type.dtype]
-        return f"vmovdqu{value_type.bits if value_type.bits >= 32 else 32}" if self.wide else "vmovdqu"
-
-    def masked_of(self, value_type: Type) -> str:
-        """The same for AVX2, under a mask."""
-        return "vmaskmovps" if value_type.bits == 32 else "vmaskmovpd"
 
     def emit(self, text: str, memory: Memory | None = None) -> None:
         """An instruction of vectors."""

@@ -10,6 +10,7 @@ TABLE = {
     **dict(x86.fused()),
     **dict(x86.integer_arithmetic()),
     **dict(x86.bitwise()),
+    **dict(x86.shifts_by_number()),
     **dict(x86.shifts(("int32", "uint32", "uint64"))),
     **dict(x86.blends()),
     **dict(x86.vector_comparisons()),

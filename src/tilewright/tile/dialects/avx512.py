@@ -10,6 +10,8 @@ TABLE = {
     **{key: entry for key, entry in avx2.TABLE.items() if not any(name.startswith("mask") for name in key)},
     **dict(x86.integer_arithmetic(64)),
     **dict(x86.shifts(name for name in x86.INTEGERS if not name.endswith("8"))),
+    **dict(x86.shifts_by_number((16, 32, 64))),
+    **dict(x86.bitwise("d")),
     **dict(x86.roundings("vrndscale")),
     **dict(x86.exponents()),
     **dict(x86.mask_comparisons()),

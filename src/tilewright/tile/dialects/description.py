@@ -29,9 +29,10 @@ class Entry:
 
 Key: TypeAlias = tuple[str, ...]
 """An operation and the element type of its operands; casts and products of narrower lanes name all types, the result last. Memory
-has `load`, `store`, `masked load`, `masked store`, `streamed store`, `broadcast` and `gather` (index type, element type). `pair
-sums`, of int16, are products of neighbouring lanes added up in int32: `DOT` where that is no instruction. Of register tiles keys
-begin with `tile`: `tile configure`, `tile release`, and those of `TileOperation`."""
+has `load`, `store`, `masked load`, `masked store`, `streamed store`, `broadcast` and `gather` (index type, element type). `shift
+left by number` and `shift right by number` are of all lanes, by an immediate operand. `pair sums`, of int16, are products of
+neighbouring lanes added up in int32: `DOT` where that is no instruction. Of register tiles keys begin with `tile`: `tile
+configure`, `tile release`, and those of `TileOperation`."""
 
 
 @record

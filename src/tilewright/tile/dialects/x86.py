@@ -91,11 +91,20 @@ def shifts(dtypes: Iterable[str]) -> Iterator[tuple[Key, Entry]]:
         yield (Operation.SHIFT_RIGHT, dtype), Entry(INTEGER_OPERATORS[Operation.SHIFT_RIGHT], f"{right}{letter}", "01", 1)
 
 
-def bitwise() -> Iterator[tuple[Key, Entry]]:
-    """Of integers."""
+def shifts_by_number(bits: Iterable[int] = (16, 32)) -> Iterator[tuple[Key, Entry]]:
+    """Of all lanes of so many bits; the number is an immediate operand."""
+    for dtype, letter in INTEGERS.items():
+        if int(dtype.removeprefix("u")[3:]) in bits:
+            right = "vpsra" if dtype in SIGNED else "vpsrl"
+            yield ("shift left by number", dtype), Entry("", f"vpsll{letter}", "01", 1)
+            yield ("shift right by number", dtype), Entry("", f"{right}{letter}", "01", 1)
+
+
+def bitwise(suffix: str = "") -> Iterator[tuple[Key, Entry]]:
+    """Of integers; names of 512 bits have a suffix, as masks have lanes."""
     for dtype in INTEGERS:
         for operation, sign, name in ((Operation.AND, "&", "vpand"), (Operation.OR, "|", "vpor"), (Operation.XOR, "^", "vpxor")):
-            yield (operation, dtype), Entry(f"{{0}} {sign} {{1}}", name, "015", 1)
+            yield (operation, dtype), Entry(f"{{0}} {sign} {{1}}", f"{name}{suffix}", "015", 1)
 
 
 def blends() -> Iterator[tuple[Key, Entry]]:
