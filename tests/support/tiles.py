@@ -18,7 +18,9 @@ import numpy as np
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import EXPORT, build
 from tests.support.targets import executable_features
+from tilewright.errors import UnsupportedOperation
 from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.render.assembly.function import assembly, unit
 from tilewright.render.c.tiles.rendering import TileTexts
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
@@ -103,6 +105,35 @@ class InC:
         path = build([source], self.dialect.features, self.compiler, UNUSED)
         library = ctypes.CDLL(str(path))
         path.unlink(missing_ok=True)
+        return [_called(one, library) for one in programs]
+
+
+@dataclass(frozen=True, slots=True)
+class InAssembly:
+    """Assembly for a dialect, of what `assembles` finds."""
+
+    dialect: Dialect
+
+    @property
+    def name(self) -> str:
+        return f"as-{self.dialect.name}"
+
+    @property
+    def fuses(self) -> bool:
+        return self.dialect.fuses
+
+    def assembles(self, program: TileProgram) -> bool:
+        """Whether the program is rendered."""
+        try:
+            assembly(legalise(program, self.dialect), self.dialect, program.name)
+        except UnsupportedOperation:
+            return False
+        return True
+
+    def functions(self, programs: Sequence[TileProgram]) -> Sequence[Function]:
+        texts = [assembly(legalise(one, self.dialect), self.dialect, one.name) for one in programs]
+        source = KernelSource(SourceKind.ASSEMBLY, unit(texts).replace("\t.hidden", "\t.protected"))
+        library = ctypes.CDLL(str(build([source], self.dialect.features, "gcc")))
         return [_called(one, library) for one in programs]
 
 

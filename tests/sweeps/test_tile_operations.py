@@ -1,6 +1,6 @@
 """Tile programs in C: every operation, type and number of lanes, in every dialect that runs here, by each compiler.
 
-And on POWER10 under emulation.
+And in assembly, as far as that is rendered, and on POWER10 under emulation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.support.emulated import is_available
 from tests.support.emulated_tiles import differences
 from tests.support.kernel_build import COMPILERS, command
 from tests.support.tile_operations import cases
-from tests.support.tiles import Case, InC, check, here
+from tests.support.tiles import Case, InAssembly, InC, check, here
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
 from tilewright.tile.program import Buffer
@@ -28,6 +28,13 @@ pytestmark = pytest.mark.sweep
 @pytest.mark.parametrize("dialect", here(), ids=lambda dialect: dialect.name)
 def test_operations(dialect: Dialect, compiler: str, lanes: int) -> None:
     check(cases(lanes), InC(dialect, compiler))
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16, 32, 64])
+@pytest.mark.parametrize("dialect", [one for one in here() if "fma" in one.features], ids=lambda dialect: dialect.name)
+def test_operations_in_assembly(dialect: Dialect, lanes: int) -> None:
+    rendering = InAssembly(dialect)
+    check([one for one in cases(lanes) if rendering.assembles(one.program)], rendering)
 
 
 @pytest.mark.emulated
