@@ -1,12 +1,7 @@
-"""The dialect of POWER10: the portable one, and four rows of a strided operand as a vector for its matrix unit."""
+"""The dialect of POWER10: the portable one."""
 
 from __future__ import annotations
 
-from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.dialects.portable import TEXTS as PORTABLE
-from tilewright.kernels.dialects.portable import portable_dialect
+from tilewright.kernels.dialects.portable import TEXTS, portable_dialect
 
-TEXTS = CTexts(__file__)
-
-
-DIALECT = portable_dialect("power10", 128, frozenset({"mma"}), "ppc64le", PORTABLE["parts"] + TEXTS["rows"])
+DIALECT = portable_dialect("power10", 128, frozenset({"mma"}), "ppc64le", TEXTS["parts"])
