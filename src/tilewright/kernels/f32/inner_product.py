@@ -16,18 +16,19 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from tilewright.kernel_source import KernelSource, SourceKind
-from tilewright.kernels.contract import DEPTH, MicroKernel, Variants, matrix_abi
+from tilewright.kernels.contract import DEPTH, FLOAT32, ElementTypes, MicroKernel, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.tile_ending import matmul_kernel, switch_text, wanted_shapes
 from tilewright.kernels.tile_sources import ShapeProgram, ShapesSource
 from tilewright.tile.products.inner import DOT_ROWS, DotTile, InnerTile
+from tilewright.tile.types import BITS
 
 GIVEN = "k, a, a_row, b, b_row, c, c_row, accumulate"
 """What the function of a shape is given of the ABI."""
 
 
-def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKernel:
-    """Declare the kernel with as many rows as the dialect has lanes, and one column.
+def dot_product_kernel(dialect: VectorDialect, *, peak_share: float, dtype: str = "float32") -> MicroKernel:
+    """Declare the kernel of floats with as many rows as a vector has lanes, and one column.
 
     `peak_share` is measured, of operands in L1: each multiplication needs an element of A of its own.
 
@@ -35,16 +36,18 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
     >>> dot_product_kernel(max(dialects(), key=lambda dialect: dialect.lanes), peak_share=0.5).name
     'matmul_avx512_f32_16x1_dot'
     """
-    lanes, unroll = dialect.lanes, dialect.registers // (2 * DOT_ROWS)
+    lanes, unroll = dialect.vector_bits // BITS[dtype], dialect.registers // (2 * DOT_ROWS)
+    types = (dtype, dtype, dtype)
 
     def emit(name: str, variants: Variants) -> KernelSource:
         rows = [m for m, _ in wanted_shapes(lanes, 1, variants, name)]
-        tiles = [DotTile(lanes, m, unroll, strided) for m in rows for strided in (False, True)]
+        tiles = [DotTile(lanes, m, unroll, strided, dtype) for m in rows for strided in (False, True)]
         calls = ((f"{one.rows * 2 + one.is_strided}", f"{one.suffix}({GIVEN}{', a_column' * one.is_strided})") for one in tiles)
-        return _source(dialect, name, tiles, "m * 2 + (a_column != 1 || b_row != 1)", calls)
+        return _source(dialect, name, tiles, "m * 2 + (a_column != 1 || b_row != 1)", calls, types)
 
-    name = f"matmul_{dialect.name}_f32_{lanes}x1_dot"
-    return matmul_kernel(dialect, name, (lanes, 1, lanes), emit, peak_share=peak_share, lanes_along=DEPTH)
+    name = f"matmul_{dialect.name}_f{BITS[dtype]}_{lanes}x1_dot"
+    details = {"peak_share": peak_share, "element_types": types, "lanes_along": DEPTH}
+    return matmul_kernel(dialect, name, (lanes, 1, lanes), emit, **details)
 
 
 LONG_GROUP, SHORT_GROUP = 4, 8
@@ -97,9 +100,14 @@ def _columns(dialect: VectorDialect, rows: int, prefetch: tuple[str, ...]) -> in
 
 
 def _source(
-    dialect: VectorDialect, name: str, tiles: Iterable[ShapeProgram], number: str, calls: Iterable[tuple[str, str]]
+    dialect: VectorDialect,
+    name: str,
+    tiles: Iterable[ShapeProgram],
+    number: str,
+    calls: Iterable[tuple[str, str]],
+    types: ElementTypes = FLOAT32,
 ) -> KernelSource:
     """All functions, and the function of the ABI, which chooses by a number; a call of another one traps."""
     named: Iterator[tuple[str, str]] = ((case, f"{name}_{call}") for case, call in calls)
-    choice = switch_text(matrix_abi(name), ["(void)n;"], number, named)
+    choice = switch_text(matrix_abi(name, element_types=types), ["(void)n;"], number, named)
     return KernelSource(SourceKind.TILE, ShapesSource(name, dialect, frozenset(), tuple(tiles), choice))

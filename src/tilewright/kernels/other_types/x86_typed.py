@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
+from tilewright.kernels.f32.inner_product import dot_product_kernel
 from tilewright.kernels.other_types.typed import F16, F64, S32, S64, U32, U64
 from tilewright.kernels.typed_product import typed_product_kernel
 
@@ -28,4 +29,5 @@ KERNELS = (
     typed_product_kernel(AVX512, F16_512, 6, 4, peak_share=0.9),
     typed_product_kernel(AVX512, F16_512, 14, 2, peak_share=0.87),
     typed_product_kernel(AVX2, F16C, 5, 2, peak_share=0.8),
+    dot_product_kernel(AVX512, peak_share=0.9, dtype="float64"),
 )

@@ -40,13 +40,13 @@ def folded(builder: Builder, sums: Sequence[Value], segment: int) -> Value:
 class _Sums:
     """The parameters that both kinds of products have, and loops along the depth."""
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, lanes: int, dtype: str = "float32") -> None:
         self.builder = builder = Builder()
-        self.lane = vector("float32", lanes)
+        self.lane = vector(dtype, lanes)
         self.k = builder.integer("k")
-        self.a, self.a_row = builder.buffer("a", "float32"), builder.integer("a_row")
-        self.b, self.b_row = builder.buffer("b", "float32"), builder.integer("b_row")
-        self.c, self.c_row = builder.buffer("c", "float32", is_written=True), builder.integer("c_row")
+        self.a, self.a_row = builder.buffer("a", dtype), builder.integer("a_row")
+        self.b, self.b_row = builder.buffer("b", dtype), builder.integer("b_row")
+        self.c, self.c_row = builder.buffer("c", dtype, is_written=True), builder.integer("c_row")
         self.accumulate = builder.integer("accumulate")
 
     def zeros(self, count: int) -> list[Variable]:
@@ -76,6 +76,7 @@ class DotTile:
     rows: int
     unroll: int
     is_strided: bool
+    dtype: str = "float32"
 
     @property
     def suffix(self) -> str:
@@ -107,7 +108,7 @@ class _Dots(_Sums):
     """Rows are taken four at a time; sum number j of a row takes the vectors j, j + unroll, ..."""
 
     def __init__(self, shape: DotTile) -> None:
-        super().__init__(shape.lanes)
+        super().__init__(shape.lanes, shape.dtype)
         self.shape = shape
         self.a_column: IndexLike = self.builder.integer("a_column") if shape.is_strided else 1
         self.stride: IndexLike = self.b_row if shape.is_strided else 1
