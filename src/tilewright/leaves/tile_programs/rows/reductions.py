@@ -76,7 +76,8 @@ class RowProgram(MapProgram):
                 if self.lanes_are_reduced:
                     self.some_rows("", 1)
                 else:
-                    self.vectors(lambda: self.some_rows("", 1))
+                    repeats = self.may_repeat() and not self.writes_points and self.loops.running is None
+                    self.vectors(lambda: self.some_rows("", 1), repeats=repeats)
         return self.arguments.lowered()
 
     def each(self) -> Iterator[int]:
