@@ -18,6 +18,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.builders.reshape import gather
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.leaves.declaration import Problem
 from tilewright.machine import Machine
@@ -128,6 +129,12 @@ def _looked_up(axis: int) -> Adding:
     return add
 
 
+def _of_other_sign(builder: Builder, suffix: str, columns: int) -> Tensor:
+    """Bytes by a constant that they do not hold as they are read."""
+    x = builder.input(f"x{suffix}", (3, columns), "int8")
+    return builder.body(apply("add", Load(0), Literal(128.0)), x, dtype="uint8", kind="shift")
+
+
 def _padded(builder: Builder, suffix: str, columns: int) -> Tensor:
     x = builder.input(f"x{suffix}", (3, columns), "float32")
     return builder.record(pad, x, ((1, 0), (2, 3)), 0.5, kind="pad")
@@ -207,6 +214,7 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
             *map(_with_gaps, (2, 3)),
             *map(_looked_up, (0, 1)),
             _padded,
+            _of_other_sign,
             *map(_exact, EXACT, ("divide", *("maximum", "multiply", "floor_divide", "mod", "right_shift") * 2)),
             *map(_exact, EXACT[1:], ("multiply", "mod", "left_shift", "minimum", "floor_divide") * 2),
             *map(_converted, CONVERTED, (*CONVERTED[1:], CONVERTED[0])),

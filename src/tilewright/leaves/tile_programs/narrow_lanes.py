@@ -54,8 +54,6 @@ def _wraps(scalar: Scalar, dtype: str, reads: Sequence[str]) -> bool:
             return _is_condition(condition, dtype, reads) and _wraps(yes, dtype, reads) and _wraps(no, dtype, reads)
         case Apply(function, operands) if function in WRAPPING_TOO:
             return all(_wraps(operand, dtype, reads) for operand in operands)
-        case Literal(value):
-            return value == int(value)
         case _:
             return _is_exact(scalar, dtype, reads)
 
