@@ -145,19 +145,26 @@ def _to_half(b: DialectBuilder, x: Value, dtype: str) -> Value:
 
 def _to_bfloat16(b: DialectBuilder, x: Value) -> Value:
     """Of NaN the upper half, quiet."""
-    found = b.select(x.equals(x), _near_bfloat16(b, x), (b.bitcast(x, unsigned(x.type)) >> 16) | 0x40)
-    return b.bitcast(b.cast(found, "uint16"), x.type.of("bfloat16"))
+    found = b.select(x.equals(x), _near_bfloat16(b, x), b.bitcast(x, unsigned(x.type)) | 0x400000)
+    return _upper_half(b, found)
 
 
 def _number_to_bfloat16(b: DialectBuilder, x: Value) -> Value:
     """Of what is no NaN."""
-    return b.bitcast(b.cast(_near_bfloat16(b, x), "uint16"), x.type.of("bfloat16"))
+    return _upper_half(b, _near_bfloat16(b, x))
 
 
 def _near_bfloat16(b: DialectBuilder, x: Value) -> Value:
-    """The bits of the nearest one, of two the even one."""
+    """Bits whose upper half is the nearest one, of two the even one."""
     bits = b.bitcast(x, unsigned(x.type))
-    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return bits + 0x7FFF + ((bits >> 16) & 1)
+
+
+def _upper_half(b: DialectBuilder, bits: Value) -> Value:
+    lanes = bits.type.lanes
+    if lanes == 1:
+        return b.bitcast(b.cast(bits >> 16, "uint16"), vector("bfloat16", 1))
+    return b.shuffle((b.bitcast(bits, vector("bfloat16", 2 * lanes)),), range(1, 2 * lanes, 2))
 
 
 def _to_float16(b: DialectBuilder, x: Value) -> Value:
