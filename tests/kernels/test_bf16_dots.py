@@ -1,4 +1,4 @@
-"""VDPBF16PS as a C loop over lanes in the tile that uses it: the contract's shapes, and the bits of the manual's arithmetic."""
+"""VDPBF16PS as other instructions in the tile that uses it: the contract's shapes, and the bits of the manual's arithmetic."""
 
 from __future__ import annotations
 
@@ -22,30 +22,11 @@ from tests.support.amx_model import flushed
 from tests.support.guarded import in_child
 from tests.support.kernel_build import load
 from tilewright.kernels.dialects.portable import DIALECT
-from tilewright.kernels.interleaved_product import interleaved_product_kernel
-from tilewright.kernels.other_types.x86_bf16 import DOTS, DOTS_TEXT, INSTRUCTION
+from tilewright.kernels.other_types.x86_bf16 import DOTS
+from tilewright.kernels.products import product_kernel
 
-LOOP = """\
-for (int i = 0; i < TW_LANES; i++) {
-    sum[i] = flushed((float)((double)flushed(sum[i]) + (double)half_of(a[i], 1) * half_of(b[i], 1)));
-    sum[i] = flushed((float)((double)sum[i] + (double)half_of(a[i], 0) * half_of(b[i], 0)));
-  }"""
-FUNCTIONS = """\
-static inline float flushed(float x) {
-  union { float value; unsigned bits; } size = {x};
-  size.bits = size.bits >> 23 & 255 ? size.bits : size.bits & 0x80000000u;
-  return size.value;
-}
-static inline float half_of(int lane, int second) {
-  const union { unsigned bits; float value; } wide = {second ? (unsigned)lane & 0xffff0000u : (unsigned)lane << 16};
-  return flushed(wide.value);
-}
-"""
-assert INSTRUCTION in DOTS_TEXT
-EMULATED = interleaved_product_kernel(
-    DIALECT, replace(DOTS, text=FUNCTIONS + DOTS_TEXT.replace(INSTRUCTION, LOOP), features=frozenset()), 3, 2, peak_share=0.5
-)
-"""Float64 holds the product of two bfloat16, and a sum of it with a float32 as far as the rounding to that sees."""
+EMULATED = product_kernel(DIALECT, replace(DOTS, features=frozenset()), 3, 2, peak_share=0.5)
+
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
 

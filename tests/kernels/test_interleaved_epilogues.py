@@ -15,8 +15,10 @@ from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, EXPORT, build
 from tests.support.proved_operands import within_proof
 from tilewright.dtypes import dtype_named
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Along, Epilogue, matrix_abi
+from tilewright.leaves.matrix_tiles.epilogues import EpilogueBody
 
 Array = np.ndarray[Any, Any]
 ONE, COLUMN, ROW, EVERY = (Along(rows, columns) for rows, columns in ((False, False), (False, True), (True, False), (True, True)))
@@ -27,40 +29,28 @@ def whole(along: Along, element_type: str) -> Along:
 
 
 WHOLE_OPERANDS = (whole(ONE, "uint8"), whole(COLUMN, "int32"), whole(ROW, "int16"), whole(EVERY, "int8"))
-WHOLE = """
-typedef unsigned tw_wrapping __attribute__((vector_size(4 * TW_LANES)));
-TW_INLINE tw_int corrected(tw_int sum, tw_int x_0, tw_int x_1, tw_int x_2, tw_int x_3) {
-  return (tw_int)((tw_wrapping)sum - (tw_wrapping)x_0 * (tw_wrapping)x_1 + (tw_wrapping)x_2 - (tw_wrapping)x_3);
-}
-"""
+CORRECTED = apply("subtract", Load(0), apply("multiply", Load(1), Load(2)))
+CORRECTED = apply("subtract", apply("add", CORRECTED, Load(3)), Load(4))
 FLOAT_OPERANDS = (COLUMN, Along(False, False, "uint8"))
-QUANTISED = """
-TW_INLINE tw_vec ending(tw_int sum, tw_int x_0, tw_int x_1, tw_int x_2, tw_int x_3, tw_vec x_4, tw_vec x_5) {
-  const tw_vec scaled = __builtin_convertvector(corrected(sum, x_0, x_1, x_2, x_3), tw_vec) * x_4;
-  return tw_smaller(tw_splat(@HIGH@), tw_larger(tw_splat(@LOW@), tw_round(scaled) + x_5));
-}
-"""
-SCALED = """
-TW_INLINE tw_vec ending(tw_int sum, tw_int x_0, tw_int x_1, tw_int x_2, tw_int x_3, tw_vec x_4, tw_vec x_5) {
-  return __builtin_convertvector(corrected(sum, x_0, x_1, x_2, x_3), tw_vec) * (x_4 * x_5);
-}
-"""
-BIAS = """
-TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0) { return tw_larger(tw_splat(0.0f), sum + x_0); }
-"""
+SCALED = apply("multiply", Load(0), apply("multiply", Load(5), Load(6)))
+BIAS = apply("maximum", apply("add", Load(0), Load(1)), Literal(0.0))
 DEPTHS = (0, 1, 3, 64, 67)
 Call = Callable[..., None]
 
 
+def quantised(stored: str) -> Scalar:
+    """The nearest number of steps within the limits of a type."""
+    limits = np.iinfo(stored)
+    steps = apply("add", apply("round", apply("multiply", Load(0), Load(5))), Load(6))
+    return apply("minimum", apply("maximum", steps, Literal(float(limits.min))), Literal(float(limits.max)))
+
+
 def ending_of(stored: str, *, non_temporal: bool = False) -> Epilogue:
     """Whole numbers alone, or in front of floats that are stored as elements of a type."""
-    if not stored:
-        return Epilogue("corrected", WHOLE, WHOLE_OPERANDS, non_temporal)
-    text = SCALED
-    if stored != "float32":
-        limits = np.iinfo(stored)
-        text = QUANTISED.replace("@HIGH@", f"{limits.max}.0f").replace("@LOW@", f"{limits.min}.0f")
-    return Epilogue("ending", WHOLE + text, (*WHOLE_OPERANDS, *FLOAT_OPERANDS), non_temporal, stored)
+    operands = (*WHOLE_OPERANDS, *(FLOAT_OPERANDS if stored else ()))
+    body = Load(0) if not stored else SCALED if stored == "float32" else quantised(stored)
+    values = EpilogueBody(body, tuple(one.element_type for one in operands), CORRECTED, stored)
+    return Epilogue("ending", "", operands, non_temporal, stored, values)
 
 
 def expected(stored: str, sums: Array, operands: list[Array]) -> Array:
@@ -211,5 +201,5 @@ def test_streamed_stores_change_nothing(kernel: MicroKernel, compiler: str, stor
 
 @pytest.mark.parametrize(("kernel", "compiler"), cases(FLOAT))
 def test_sums_of_short_floats_have_epilogues(kernel: MicroKernel, compiler: str) -> None:
-    ending = Epilogue("ending", BIAS, (COLUMN,))
+    ending = Epilogue("ending", "", (COLUMN,), values=EpilogueBody(BIAS, ("float32",)))
     in_child(check, load(kernel, compiler, ending), kernel, ending, False)

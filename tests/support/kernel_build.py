@@ -22,8 +22,8 @@ from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.render.c.kernel_sources import rendered
 from tilewright.runtime.compilation.flags import BY_FAMILY, COMMON, X86_64
 
-FLAGS = [*COMMON, "-Wall", "-Wextra", "-Werror"]
-"""Those of the runtime, so that what is checked is what users run; warnings are errors."""
+FLAGS = [*COMMON, "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
+"""Those of the runtime, so that what is checked is what users run; warnings are errors, but of values that nobody uses."""
 EXPORT = '__attribute__((visibility("default")))'
 SANITIZER = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """Undefined behaviour ends the process, without a library that would report it."""

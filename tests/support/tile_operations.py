@@ -48,6 +48,7 @@ def _arithmetic(lanes: int) -> Iterator[Row]:
     for dtype in (*COMPUTED, *INTEGERS):
         t = vector(dtype, lanes)
         own = [Operation.DIVIDE] if t.is_float else [Operation.QUOTIENT, Operation.REMAINDER, Operation.HIGH_HALF]
+        own += [Operation.WITH_SIGN] if t.is_signed else []
         bitwise = [] if t.is_float else [Operation.AND, Operation.OR, Operation.XOR]
         for operation in (*two, *own, *bitwise):
             yield _row(operation, t, [t, t])

@@ -27,12 +27,3 @@ TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) {
 }
 #end
 #endif
-
-// [gather]
-/* `count` steps of a row as one group, zeros behind them. */
-TW_INLINE int @NAME@_group(const @TYPE@ *a, long a_column, long count) {
-  unsigned group = 0;
-  for (long i = 0; i < count; i++)
-    group |= (unsigned)(unsigned @WORD@)a[i * a_column] << (@BITS@ * i);
-  return (int)group;
-}

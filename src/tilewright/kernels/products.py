@@ -61,6 +61,11 @@ class Product:
     flushes: bool = False
     """As `MicroKernel.flushes`."""
 
+    @property
+    def takes_epilogue(self) -> bool:
+        """Whether elementwise operators compute in the type of sums."""
+        return self.arithmetic.total in ("float32", "int32", "float64")
+
 
 F32_PRODUCT = Product("f32", FLOAT32, F32)
 
@@ -97,7 +102,7 @@ def product_kernel(
         "element_types": product.element_types,
         "features": dialect.features | product.features,
         "peak_share": peak_share,
-        "emit_with": tiles.emit,
+        "emit_with": tiles.emit if product.takes_epilogue else None,
         "emit_prefetching": tiles.emit_prefetching if asks else None,
         "emit_known": tiles.emit_known if is_float32 and is_plain and not options.in_blocks else None,
         "rows_per_instruction": rows_per_instruction,
@@ -158,7 +163,8 @@ class _Tiles:
     def _source(self, name: str, shapes: tuple[Shape, ...], epilogue: Epilogue | None, options: Options) -> ProductSource:
         if epilogue is not None:
             stored = element_type(epilogue.element_type) if epilogue.element_type else ""
-            is_streamed = epilogue.non_temporal and not stored
+            total = self.product.arithmetic.total
+            is_streamed = epilogue.non_temporal and BITS[stored or total] == BITS[total]
             options = replace(options, ending=ProgramEnding(epilogue), stored=stored, is_streamed=is_streamed)
         return ProductSource(name, self.dialect, self.product.features, self.product.arithmetic, shapes, options)
 

@@ -171,6 +171,7 @@ INTEGER_FUNCTIONS: Mapping[Operation, Callable[..., Array]] = {
     Operation.QUOTIENT: _quotient,
     Operation.REMAINDER: _remainder,
     Operation.HIGH_HALF: _high_half,
+    Operation.WITH_SIGN: lambda value, sign: value * np.sign(sign),
     Operation.FMA: _multiply_add,
     Operation.AND: np.bitwise_and,
     Operation.OR: np.bitwise_or,

@@ -298,6 +298,7 @@ _RULES: Mapping[Operation, Callable[[Instruction], str]] = {
         _like_result(1, _is_computed_float),
     ),
     **dict.fromkeys((Operation.QUOTIENT, Operation.REMAINDER, Operation.HIGH_HALF), _like_result(2, is_integer)),
+    Operation.WITH_SIGN: _like_result(2, lambda t: is_integer(t) and t.is_signed),
     **dict.fromkeys((Operation.AND, Operation.OR, Operation.XOR), _like_result(2, _is_bits)),
     Operation.NOT: _like_result(1, _is_bits),
     **dict.fromkeys((Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT), _shift),

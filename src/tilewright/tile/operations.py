@@ -31,7 +31,8 @@ class Operation(StrEnum):
 
     Integers and masks: `AND`, `OR`, `XOR`, `NOT`; integers: `SHIFT_LEFT`, `SHIFT_RIGHT` (which keeps the sign of signed
     ones), by a count that each lane has: anything where that is not below the bits of a lane. `HIGH_HALF` is the upper half
-    of a product of twice the bits.
+    of a product of twice the bits. `WITH_SIGN`, of signed ones, is the first operand where the second one is above 0, its
+    opposite where that is below 0, and 0 where it is 0.
 
     Comparisons of equal types give a mask, false of NaN but for `UNEQUAL`. `SELECT` is of a mask and two values.
 
@@ -71,6 +72,7 @@ class Operation(StrEnum):
     QUOTIENT = "quotient"
     REMAINDER = "remainder"
     HIGH_HALF = "high half"
+    WITH_SIGN = "with sign"
     SMALLER = "smaller"
     LARGER = "larger"
     NEGATE = "negate"

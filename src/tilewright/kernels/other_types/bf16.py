@@ -6,20 +6,11 @@ Products and sums are those of float32 kernels on widened operands, bit for bit:
 from __future__ import annotations
 
 from tilewright.kernels.dialects.portable import DIALECT
-from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
+from tilewright.kernels.products import Product, product_kernel
 from tilewright.tile.products.arithmetic import of_widened
 
 TYPES = ("bfloat16", "bfloat16", "float32")
-TEXT = """\
-typedef tw_vec bf16_part;
-typedef unsigned tw_bf16_bits __attribute__((vector_size(4 * TW_LANES)));
-TW_INLINE bf16_part bf16_left_0(tw_int a) { return (bf16_part)((tw_bf16_bits)a << 16); }
-TW_INLINE bf16_part bf16_left_1(tw_int a) { return (bf16_part)((tw_bf16_bits)a & 0xffff0000u); }
-TW_INLINE bf16_part bf16_right_0(tw_int b) { return bf16_left_0(b); }
-TW_INLINE bf16_part bf16_right_1(tw_int b) { return bf16_left_1(b); }
-TW_INLINE tw_vec bf16_add(tw_vec sum, bf16_part a, bf16_part b) { return tw_multiply_add(a, b, sum); }
-"""
-BF16 = Arithmetic("bf16", TYPES, 2, "tw_vec", TEXT, tile=of_widened)
+BF16 = Product("bf16", TYPES, of_widened("bfloat16", "bfloat16"))
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12: see docs/kernels.md.
-KERNELS = (interleaved_product_kernel(DIALECT, BF16, 3, 2, peak_share=0.56),)
+KERNELS = (product_kernel(DIALECT, BF16, 3, 2, peak_share=0.56),)

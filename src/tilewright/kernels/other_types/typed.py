@@ -9,19 +9,24 @@ Products and sums of float16 are those of float32 kernels on widened operands, b
 from __future__ import annotations
 
 from tilewright.kernels.dialects.portable import DIALECT
-from tilewright.kernels.typed_product import arithmetic, typed_product_kernel
+from tilewright.kernels.products import Product, product_kernel
+from tilewright.tile.products.arithmetic import of_converted, of_elements
 
-F64 = arithmetic("f64", ("float64", "float64", "float64"))
-S32 = arithmetic("s32", ("int32", "int32", "int32"))
-U32 = arithmetic("u32", ("uint32", "uint32", "uint32"))
-S64 = arithmetic("s64", ("int64", "int64", "int64"))
-U64 = arithmetic("u64", ("uint64", "uint64", "uint64"))
-F16 = arithmetic("f16", ("float16", "float16", "float32"))
+
+def of_one_type(prefix: str, dtype: str) -> Product:
+    """Operands and sums of one type."""
+    return Product(prefix, (dtype, dtype, dtype), of_elements(dtype))
+
+
+F64 = of_one_type("f64", "float64")
+S32, U32 = of_one_type("s32", "int32"), of_one_type("u32", "uint32")
+S64, U64 = of_one_type("s64", "int64"), of_one_type("u64", "uint64")
+F16 = Product("f16", ("float16", "float16", "float32"), of_converted("float16", "float32"))
 
 # Where an instruction multiplies only every other lane, a product takes two of them, on halves in registers of their own:
 # 16 registers hold eight sums besides.
 KERNELS = (
-    typed_product_kernel(DIALECT, F64, 6, 2, peak_share=0.69),
-    typed_product_kernel(DIALECT, S32, 4, 2, peak_share=0.25),
-    typed_product_kernel(DIALECT, U32, 4, 2, peak_share=0.25),
+    product_kernel(DIALECT, F64, 6, 2, peak_share=0.69),
+    product_kernel(DIALECT, S32, 4, 2, peak_share=0.25),
+    product_kernel(DIALECT, U32, 4, 2, peak_share=0.25),
 )

@@ -20,54 +20,35 @@ those of symmetric quantisation are.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
-from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.contract import ElementTypes
 from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
-from tilewright.kernels.helpers import filled
-from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
-from tilewright.kernels.other_types.integers import TYPES, U8S8, of_both_signs
+from tilewright.kernels.other_types.integers import U8S8, bytes_by, of_both_signs
+from tilewright.kernels.products import Product, product_kernel
 from tilewright.kernels.saturation import Saturation
-from tilewright.tile.products.arithmetic import of_dots, of_pairs
+from tilewright.tile.products.arithmetic import of_bytes_apart, of_dots, of_pairs, of_signs
 
-TEXTS = CTexts(__file__)
 LARGEST = 127
-WORD_TYPES = ("int16", "int16", "int32")
+BW, HAS_VNNI, HAS_AVX_VNNI = (frozenset({name}) for name in ("avx512bw", "avx512_vnni", "avx_vnni"))
 
 
-def dots(element_types: ElementTypes, name: str, instruction: str, *, has_512: bool) -> Arithmetic:
-    """The arithmetic of an instruction that adds the products of a lane, four or two, as AVX-512 VNNI and AVX-VNNI encode it."""
-    vector, encoding, register = ("v16si", "", "v") if has_512 else ("v8si", "%{vex%} ", "x")
-    feature, macro = ("avx512_vnni", "__AVX512VNNI__") if has_512 else ("avx_vnni", "__AVXVNNI__")
-    places = {"PREFIX": name, "INSTRUCTION": instruction, "MACRO": macro}
-    places |= {"VECTOR": vector, "ENCODING": encoding, "REGISTER": register}
-    text = filled(TEXTS["dots"], places)
-    return Arithmetic(name, element_types, 1, f"tw_{name}_sums", text, frozenset({feature}), tile=of_dots)
+def words(kind: str, features: frozenset[str], chain_cycles: int | None = None) -> Product:
+    """Products of numbers of 16 bits."""
+    types = "int16", "int16", "int32"
+    return Product(f"s16s16{kind}", types, of_dots("int16", "int16"), features, chain_cycles=chain_cycles)
 
 
-def words(name: str, features: frozenset[str], register: str) -> Arithmetic:
-    """The arithmetic of sums of two products of 16 bits, by the letter of their registers in assembly."""
-    text = filled(TEXTS["s16s16"], {"PREFIX": name, "REGISTER": register})
-    return Arithmetic(name, WORD_TYPES, 1, f"tw_{name}_sums", text, features, chain_cycles=1, tile=of_dots)
-
-
-def pairs(features: frozenset[str], register: str) -> Arithmetic:
-    """The arithmetic of sums of pairs for machines with these features, by the letter of their registers in assembly."""
-    text = filled(TEXTS["pairs"], {"REGISTER": register})
-    bound = Saturation("right")
-    return Arithmetic("u8s8pairs", TYPES, 1, "tw_u8s8pairs_sums", text, features, bound, chain_cycles=1, tile=of_pairs)
-
-
-BW = frozenset({"avx512bw"})
-U8S8_512 = replace(U8S8, features=BW)
-VNNI, AVX_VNNI = (dots(TYPES, f"u8s8{kind}", "vpdpbusd", has_512=kind == "vnni") for kind in ("vnni", "avxvnni"))
-PAIRS, PAIRS_OF_512 = pairs(frozenset(), "x"), pairs(BW, "v")
-S16S16, S16S16_512 = words("s16s16", frozenset(), "x"), words("s16s16", BW, "v")
-WORD_VNNI, WORD_AVX_VNNI = (dots(WORD_TYPES, f"s16s16{kind}", "vpdpwssd", has_512=kind == "vnni") for kind in ("vnni", "avxvnni"))
-SIGNS = Arithmetic(
-    *("s8s8signs", ("int8", "int8", "int32"), 1, "tw_s8s8signs_sums", TEXTS["signs"]),
+U8S8_512 = bytes_by("", of_bytes_apart, BW, chain_cycles=1)
+VNNI, AVX_VNNI = bytes_by("vnni", of_dots, HAS_VNNI), bytes_by("avxvnni", of_dots, HAS_AVX_VNNI)
+pairs = partial(bytes_by, "pairs", of_pairs, saturates=True, chain_cycles=1)
+PAIRS, PAIRS_OF_512 = pairs(frozenset()), pairs(BW)
+S16S16, S16S16_512 = words("", frozenset(), 1), words("", BW, 1)
+WORD_VNNI, WORD_AVX_VNNI = words("vnni", HAS_VNNI), words("avxvnni", HAS_AVX_VNNI)
+SIGNS = Product(
+    "s8s8signs",
+    ("int8", "int8", "int32"),
+    of_signs(),
     saturation=Saturation("right", largest=LARGEST),
     chain_cycles=1,
 )
@@ -89,13 +70,13 @@ KERNELS = (
             (AVX512, VNNI, 12, 2, 3.45),
         )
     ),
-    interleaved_product_kernel(AVX512, WORD_VNNI, 6, 4, peak_share=1.93),
-    interleaved_product_kernel(AVX512, WORD_VNNI, 12, 2, peak_share=1.87),
-    interleaved_product_kernel(AVX512, S16S16_512, 6, 4, peak_share=1.41),
-    interleaved_product_kernel(AVX512, S16S16_512, 12, 2, peak_share=1.4),
-    interleaved_product_kernel(AVX2, WORD_AVX_VNNI, 6, 2, peak_share=1.6),
-    interleaved_product_kernel(AVX2, S16S16, 5, 2, peak_share=1.41),
-    interleaved_product_kernel(AVX2, S16S16, 1, 8, peak_share=1.33),
-    interleaved_product_kernel(AVX2, SIGNS, 4, 2, peak_share=1.21),
-    interleaved_product_kernel(AVX2, SIGNS, 1, 8, peak_share=1.25),
+    product_kernel(AVX512, WORD_VNNI, 6, 4, peak_share=1.93),
+    product_kernel(AVX512, WORD_VNNI, 12, 2, peak_share=1.87),
+    product_kernel(AVX512, S16S16_512, 6, 4, peak_share=1.41),
+    product_kernel(AVX512, S16S16_512, 12, 2, peak_share=1.4),
+    product_kernel(AVX2, WORD_AVX_VNNI, 6, 2, peak_share=1.6),
+    product_kernel(AVX2, S16S16, 5, 2, peak_share=1.41),
+    product_kernel(AVX2, S16S16, 1, 8, peak_share=1.33),
+    product_kernel(AVX2, SIGNS, 4, 2, peak_share=1.21),
+    product_kernel(AVX2, SIGNS, 1, 8, peak_share=1.25),
 )

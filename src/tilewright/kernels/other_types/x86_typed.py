@@ -8,7 +8,7 @@ from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.f32.inner_product import dot_product_kernel
 from tilewright.kernels.other_types.typed import F16, F64, S32, S64, U32, U64
-from tilewright.kernels.typed_product import typed_product_kernel
+from tilewright.kernels.products import product_kernel
 
 F16C = replace(F16, features=frozenset({"f16c"}))
 F16_512 = replace(F16, features=frozenset({"avx512bw", "avx512vl"}))
@@ -19,15 +19,15 @@ TILES_256 = {(6, 2): 0.96, (12, 1): 0.87}
 TILES_S32_512 = {(6, 4): 0.72, (14, 2): 0.7}
 TILES_S32_256 = {(5, 2): 0.77, (10, 1): 0.74}
 KERNELS = (
-    *(typed_product_kernel(AVX512, F64, *tile, peak_share=share) for tile, share in TILES_512.items()),
-    *(typed_product_kernel(AVX2, F64, *tile, peak_share=share) for tile, share in TILES_256.items()),
-    *(typed_product_kernel(AVX512, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_512.items()),
-    *(typed_product_kernel(AVX2, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_256.items()),
-    *(typed_product_kernel(AVX512, one, 6, 4, peak_share=0.71) for one in (S64, U64)),
+    *(product_kernel(AVX512, F64, *tile, peak_share=share) for tile, share in TILES_512.items()),
+    *(product_kernel(AVX2, F64, *tile, peak_share=share) for tile, share in TILES_256.items()),
+    *(product_kernel(AVX512, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_512.items()),
+    *(product_kernel(AVX2, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_256.items()),
+    *(product_kernel(AVX512, one, 6, 4, peak_share=0.71) for one in (S64, U64)),
     # Upper halves of B lie in registers of their own: of eight sums GCC keeps one on the stack.
-    *(typed_product_kernel(AVX2, one, 3, 2, peak_share=0.22) for one in (S64, U64)),
-    typed_product_kernel(AVX512, F16_512, 6, 4, peak_share=0.9),
-    typed_product_kernel(AVX512, F16_512, 14, 2, peak_share=0.87),
-    typed_product_kernel(AVX2, F16C, 5, 2, peak_share=0.8),
+    *(product_kernel(AVX2, one, 3, 2, peak_share=0.22) for one in (S64, U64)),
+    product_kernel(AVX512, F16_512, 6, 4, peak_share=0.9),
+    product_kernel(AVX512, F16_512, 14, 2, peak_share=0.87),
+    product_kernel(AVX2, F16C, 5, 2, peak_share=0.8),
     dot_product_kernel(AVX512, peak_share=0.9, dtype="float64"),
 )

@@ -9,6 +9,7 @@ TABLE = {
     **avx.TABLE,
     **dict(x86.fused()),
     **dict(x86.integer_arithmetic()),
+    **dict(x86.signs()),
     **dict(x86.bitwise()),
     **dict(x86.shifts_by_number()),
     **dict(x86.shifts(("int32", "uint32", "uint64"))),

@@ -6,8 +6,10 @@ from tilewright.tile.dialects import avx2, x86
 from tilewright.tile.dialects.description import Dialect
 
 FEATURES = avx2.DIALECT.features | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
+SIGNS = dict(x86.signs())
+"""That there is no instruction of 512 bits for."""
 TABLE = {
-    **{key: entry for key, entry in avx2.TABLE.items() if not any(name.startswith("mask") for name in key)},
+    **{key: entry for key, entry in avx2.TABLE.items() if not any(name.startswith("mask") for name in key) and key not in SIGNS},
     **dict(x86.integer_arithmetic(64)),
     **dict(x86.shifts(name for name in x86.INTEGERS if not name.endswith("8"))),
     **dict(x86.shifts_by_number((16, 32, 64))),

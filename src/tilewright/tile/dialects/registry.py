@@ -34,6 +34,7 @@ def best(architecture: str, features: frozenset[str]) -> Dialect:
 BESIDE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "avx2": frozenset({"f16c"}),
+        "avx512_bf16": frozenset({"avx512_vnni"}),
         "avx512f": frozenset({"avx2", "f16c", "fma", "avx512bw", "avx512dq", "avx512vl"}),
     }
 )

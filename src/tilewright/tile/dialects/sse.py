@@ -13,6 +13,7 @@ TABLE = {
                 *x86.float_arithmetic(),
                 *x86.roundings(),
                 *x86.integer_arithmetic(),
+                *x86.signs(),
                 *x86.bitwise(),
                 *x86.widenings(),
                 *x86.conversions(x86.FLOAT_CONVERSIONS),

@@ -55,6 +55,13 @@ def roundings(name: str = "vround") -> Iterator[tuple[Key, Entry]]:
             yield (operation, dtype), Entry("", f"{name}{p} ${code},", "01", 8)
 
 
+def signs() -> Iterator[tuple[Key, Entry]]:
+    """Of 128 and 256 bits alone."""
+    for dtype, letter in SIGNED.items():
+        if letter != "q":
+            yield (Operation.WITH_SIGN, dtype), Entry("", f"vpsign{letter}", "01", 1)
+
+
 def fused() -> Iterator[tuple[Key, Entry]]:
     """Multiply-adds: compilers choose the form, as {fma} of the C renderer."""
     for dtype, p in FLOATS.items():

@@ -162,6 +162,7 @@ EXPANSIONS: Mapping[Operation, Expansion] = {
     Operation.QUOTIENT: integer_arithmetic.quotient,
     Operation.REMAINDER: integer_arithmetic.remainder,
     Operation.HIGH_HALF: integer_arithmetic.high_half,
+    Operation.WITH_SIGN: lambda b, t, operands, detail: integer_arithmetic.with_sign(b, *operands),
     Operation.PAIRS: integer_arithmetic.pairs,
     Operation.DOT: _dot,
     Operation.LOAD: strides.load,

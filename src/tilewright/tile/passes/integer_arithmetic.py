@@ -60,6 +60,11 @@ def _high_half_of_64(b: DialectBuilder, t: Type, operands: tuple[Value, ...]) ->
     return high
 
 
+def with_sign(b: DialectBuilder, value: Value, sign: Value) -> Value:
+    """Three values, one of which is taken."""
+    return b.select(sign < 0, -value, b.select(sign.equals(0), 0, value))
+
+
 def dot(b: DialectBuilder, left: Value, right: Value, total: Value) -> Value:
     """A sum of two products of halves: in lanes of 16 bits if these are bytes, which dialects know best, else of 32."""
     if left.type.bits == 8:

@@ -46,6 +46,7 @@ IN_TERMS_OF_OTHERS = frozenset(
         Operation.CENTRED_MANTISSA,
         Operation.SCALE,
         Operation.FRACTION,
+        Operation.WITH_SIGN,
         Operation.DOT,
         Operation.PAIRS,
     )

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tilewright.records import record
 from tilewright.tile.builder import Builder
+from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 from tilewright.tile.types import BITS, Type, vector
 
@@ -32,21 +33,33 @@ class Arithmetic:
     add: Add
     left_parts: Parts = lambda _, words: (words,)
     right_parts: Parts = lambda _, words: (words,)
+    is_grouped: bool = True
+    """Whether steps of short elements lie side by side."""
 
     @property
     def group(self) -> int:
         """Steps in a lane."""
-        return max(1, WORD_BITS // BITS[self.left]) if self.left != self.total else 1
+        return max(1, WORD_BITS // BITS[self.left]) if self.left != self.total and self.is_grouped else 1
 
     def lane(self, lanes: int) -> Type:
-        """The type in which operands are read: that of sums, or words."""
-        return vector(self.total if self.group == 1 else "int32", lanes)
+        """The type in which operands are read: their own, or words."""
+        return vector(self.left if self.group == 1 else "int32", lanes)
 
 
 @cache
 def of_elements(dtype: str) -> Arithmetic:
     """Products and sums of one type: floats are fused where the dialect does so, integers wrap."""
     return Arithmetic(dtype, dtype, dtype, Builder.multiply_add)
+
+
+def _cast_to(dtype: str) -> Parts:
+    return lambda builder, elements: (builder.cast(elements, dtype),)
+
+
+@cache
+def of_converted(dtype: str, total: str) -> Arithmetic:
+    """Elements that become the type of sums where they are loaded."""
+    return Arithmetic(dtype, dtype, total, Builder.multiply_add, _cast_to(total), _cast_to(total), is_grouped=False)
 
 
 def _as(dtype: str) -> Parts:
@@ -110,6 +123,19 @@ def _widened(builder: Builder, words: Value) -> tuple[Value, ...]:
 def of_widened(left: str, right: str) -> Arithmetic:
     """bfloat16 as the float32 that it is the upper half of."""
     return Arithmetic(left, right, "float32", Builder.multiply_add, _widened, _widened)
+
+
+def _signed_pairs(builder: Builder, left: Value, right: Value, total: Value) -> Value:
+    """|left| times right with the sign of left: neighbours added in 16 bits, and those in 32."""
+    size = builder.bitcast(builder.apply(Operation.ABSOLUTE, left), left.type.unsigned)
+    sums = builder.pairs(size, builder.apply(Operation.WITH_SIGN, right, left))
+    return builder.dot(sums, builder.constant(1, sums.type), total)
+
+
+@cache
+def of_signs() -> Arithmetic:
+    """Signed bytes: those of B are above the smallest, which has no opposite."""
+    return Arithmetic("int8", "int8", "int32", _signed_pairs, _as("int8"), _as("int8"))
 
 
 F32 = of_elements("float32")
