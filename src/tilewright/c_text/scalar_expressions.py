@@ -14,7 +14,6 @@ import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar
-from tilewright.graph.expressions.scalar_functions import ROUNDED
 from tilewright.graph.multiply_adds import multiply_add, rounded_quotient
 from tilewright.kernels.functions.scalar_functions import CONDITIONS, CONNECTIVES, VALUES
 from tilewright.kernels.helpers import Helper
@@ -122,44 +121,3 @@ def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
         case Apply(function, (left, right)):
             return f"({natural_text(left, load)} {OPERATORS[function]} {natural_text(right, load)})"
     raise AssertionError(f"{scalar} is not computed in vectors of integers")
-
-
-DOUBLES = "f64"
-"""What the vocabulary of vectors of doubles begins with: that of micro kernels of float64 (`kernels/typed_product.c`)."""
-
-
-def double_text(scalar: Scalar, load: Callable[[int], str]) -> str:
-    """The C expression of vectors of doubles for an expression of float64, with the bits of scalar loops.
-
-    >>> from tilewright.graph.expressions.scalar import apply
-    >>> double_text(apply("add", apply("multiply", Load(0), Literal(3.0)), Load(1)), "x_{}".format)
-    'f64_add(x_1, x_0, f64_every(3.0))'
-    """
-    match scalar:
-        case Load(read):
-            return load(read)
-        case Literal(value):
-            return f"{DOUBLES}_every({_double_literal(value)})"
-        case Apply() if (fused := multiply_add(scalar)) is not None:
-            left, right, added = (double_text(part, load) for part in fused)
-            return f"{DOUBLES}_add({added}, {left}, {right})"
-        case Apply("negative", (operand,)):
-            return f"(-{double_text(operand, load)})"
-        case Apply(function, (operand,)) if function == ROUNDED:
-            return double_text(operand, load)
-        case Apply("square", (operand,)):
-            return f"({double_text(operand, load)} * {double_text(operand, load)})"
-        case Apply(function, operands):
-            texts = [double_text(operand, load) for operand in operands]
-            return (
-                f"({f' {OPERATORS[function]} '.join(texts)})"
-                if function in OPERATORS
-                else f"{DOUBLES}_{function}({', '.join(texts)})"
-            )
-    raise InternalError(f"{scalar} is not computed in vectors of doubles")
-
-
-def _double_literal(value: float) -> str:
-    if math.isnan(value):
-        return '__builtin_nan("")'
-    return f"{'-' * (value < 0)}__builtin_inf()" if math.isinf(value) else repr(float(value))

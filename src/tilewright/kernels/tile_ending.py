@@ -105,22 +105,18 @@ class TileEnding:
     lanes: int
     has_part: bool
     is_whole: bool = False
-    doubles: str = ""
-    """What names of the vocabulary begin with where lanes are doubles (`typed_product.c`)."""
 
     def vocabulary(self) -> list[str]:
         """The text that the statements call: what reads operands, and the epilogue itself."""
         if self.epilogue is None:
             return []
-        if self.doubles:
-            return [self.epilogue.text]
         stored = writing([self.epilogue.element_type] if self.epilogue.element_type else [])
         return [*texts((*reading(one.element_type for one in self.epilogue.operands), *stored)), self.epilogue.text]
 
     def columns(self) -> Iterator[str]:
         """Operands that are the same for all rows."""
         for number, along in self.operands():
-            vector = f"{self.doubles}_vec" if self.doubles else "tw_int" if along.is_whole else "tw_vec"
+            vector = "tw_int" if along.is_whole else "tw_vec"
             if not along.rows:
                 for j in range(self.vectors if along.columns else 1):
                     yield f"  const {vector} x_{number}_{j} = {self._operand(along, f'e{number}', j)};"
@@ -148,7 +144,7 @@ class TileEnding:
         """The sums that `value` names by `{row}` and `{vector}`, finished and stored: past the caches where that is asked for and
         rows are whole lines. `rows` is a range, or the name of a variable."""
         if self._may_bypass_caches():
-            yield f"  if (tw_whole_lines((const float *)c, {'2 * ' * bool(self.doubles)}c_row)) {{"
+            yield "  if (tw_whole_lines((const float *)c, c_row)) {"
             yield from self._stores(rows, value, bypassing=True)
             yield "  } else {"
             yield from self._stores(rows, value)
@@ -171,17 +167,11 @@ class TileEnding:
         stored = self.epilogue.element_type if self.epilogue is not None else ""
         if bypassing:
             return f"tw_stream((float *)({place}), (tw_vec){value})"
-        if self.doubles:
-            return f"tw_store_words{part}({place}, (tw_int){value}{', 2 * last' * bool(part)})"
         if self.is_whole and not stored:
             return f"tw_store_words{part}({place}, (tw_int){value}{last})"
         return f"tw_store{part}{suffix(stored or 'float32')}({place}, {value}{last})"
 
     def _operand(self, along: Along, place: str, vector: int) -> str:
-        if self.doubles:
-            part, last = ("_part", ", last") if self._is_part(vector) else ("", "")
-            at = f"{self.doubles}_load{part}({place} + {self._at(vector)}{last})"
-            return at if along.columns else f"{self.doubles}_splat({place})"
         of = suffix(along.element_type)
         if not along.columns:
             return f"tw_splat_int((int)*({place}))" if along.is_whole else f"tw_splat(tw_read{of}({place}))"
@@ -191,13 +181,12 @@ class TileEnding:
 
     def _at(self, vector: int) -> str:
         """Where a vector of columns begins."""
-        return str(vector * self.lanes) if self.doubles else f"{vector} * TW_LANES"
+        return f"{vector} * TW_LANES"
 
     def _is_part(self, vector: int) -> bool:
         return self.has_part and vector == self.vectors - 1
 
     def _may_bypass_caches(self) -> bool:
         """Whether rows of the tile are whole lines, to be stored past the caches."""
-        lane_bytes = 2 * LANE_BYTES if self.doubles else LANE_BYTES
         is_wanted = self.epilogue is not None and self.epilogue.non_temporal
-        return is_wanted and not self.has_part and self.vectors * self.lanes * lane_bytes % LINE_BYTES == 0
+        return is_wanted and not self.has_part and self.vectors * self.lanes * LANE_BYTES % LINE_BYTES == 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.statements import MatrixTiles, TileEpilogue, TileOperand
 from tilewright.c_text import names
-from tilewright.c_text.scalar_expressions import DOUBLES, NATURALS, double_text, literal_text, natural_text, vector_text
+from tilewright.c_text.scalar_expressions import NATURALS, literal_text, natural_text, vector_text
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.kernels.contract import Along, Epilogue
@@ -54,17 +54,19 @@ def kernel_epilogue(call: MatrixTiles) -> Epilogue | None:
         return None
     operands = _operands(call)
     name = f"{kernel_name(call)}_end"
-    vector = f"{DOUBLES}_vec" if call.tile.accumulator == "float64" else "tw_vec"
-    sums = vector if call.epilogue.whole is None else "tw_int"
-    given = ", ".join([f"{sums} sum", *(f"{'tw_int' if one.is_whole else vector} x_{i}" for i, one in enumerate(operands))])
-    result, lines = (
-        _lines(call.epilogue) if vector == "tw_vec" else (vector, [f"return {double_text(call.epilogue.body, _double)};"])
-    )
-    text = "".join(texts(_helpers(call.epilogue)))
-    text += f"TW_INLINE {result} {name}({given}) {{\n{''.join(f'  {line}{chr(10)}' for line in lines)}}}\n"
+    text = _text(call.epilogue, name, operands) if call.tile.accumulator != "float64" else ""
     ending = call.epilogue
     values = EpilogueBody(ending.body, tuple(one.element_type for one in operands), ending.whole, ending.element_type)
     return Epilogue(name, text, operands, ending.non_temporal, ending.element_type, values)
+
+
+def _text(epilogue: TileEpilogue, name: str, operands: tuple[Along, ...]) -> str:
+    """The C function."""
+    sums = "tw_vec" if epilogue.whole is None else "tw_int"
+    given = ", ".join([f"{sums} sum", *(f"{'tw_int' if one.is_whole else 'tw_vec'} x_{i}" for i, one in enumerate(operands))])
+    result, lines = _lines(epilogue)
+    body = "".join(f"  {line}\n" for line in lines)
+    return f"{''.join(texts(_helpers(epilogue)))}TW_INLINE {result} {name}({given}) {{\n{body}}}\n"
 
 
 @record
@@ -132,10 +134,6 @@ def operand_steps(call: MatrixTiles, operand: TileOperand) -> tuple[IntegerExpre
     """Elements between rows of what an epilogue reads, and whether it moves with columns."""
     roles = call.tile.roles
     return operand.view.stride(roles.row), operand.view.stride(roles.column) != 0
-
-
-def _double(read: int) -> str:
-    return "sum" if read == 0 else f"x_{read - 1}"
 
 
 def _whole_leaf(read: int) -> str:
