@@ -47,6 +47,7 @@ FLAGS = {"gcc": (*PLAIN_FLAGS, "-fmove-loop-invariants"), "zig": PLAIN_FLAGS}
 """At the level of GCC that takes what does not change out of loops: what is asked is whether a tile fits into the registers."""
 MASKS_IN_MEMORY = frozenset({"avx"})
 """Without FMA a product takes the register that the mask of a last vector in part would stay in."""
+GATHERED = re.compile(r"mov[sz][bw]l\s.*\(")
 STORE = re.compile(r".*[xyz]mm\d+,[^%,]*\(")
 
 
@@ -142,8 +143,9 @@ def functions(library: Path) -> dict[str, Code]:
 
 
 def spilled(codes: Iterable[Code]) -> list[str]:
-    """The instructions inside loops over K that move a vector to or from the stack."""
-    bodies = (body for code in codes for body in code.loops())
+    """The instructions inside loops over K that move a vector to or from the stack. Loops that gather short elements, one by
+    one, are left out: they are slow anyway."""
+    bodies = (body for code in codes for body in code.loops() if not any(map(GATHERED.match, body)))
     return [text for body in bodies for text in body if _stack_of(body).search(text) and WIDE.match(text)]
 
 

@@ -159,10 +159,18 @@ class ProductTile:
                 self.builder.prefetch(self.c, self.target(i, j))
         if self.finish is not None:
             self.finish.fetch(self.builder, self.shape)
+        if self.arithmetic.group > 1:
+            self.grouped_tile()
+            return self.builder.program(name)
         if self.options.known:
             self.known_steps()
         else:
             self.outer_loops(self.options.reduction_loops - 1, 0, 0)
+        self.end()
+        return self.builder.program(name)
+
+    def end(self) -> None:
+        """Add C where asked to, and store."""
         if not self.options.stored:
             self.add_target()
         if self.may_stream():
@@ -172,7 +180,6 @@ class ProductTile:
                 self.store()
         else:
             self.store()
-        return self.builder.program(name)
 
     def store(self, *, is_streamed: bool = False) -> None:
         """All sums, finished."""
@@ -226,9 +233,7 @@ class ProductTile:
 
     def steps(self, left: IndexLike, right: IndexLike) -> None:
         """The loop over k."""
-        if self.arithmetic.group > 1:
-            self.grouped_steps()
-        elif LEFT in self.options.prefetch:
+        if LEFT in self.options.prefetch:
             self.steps_that_prefetch_left()
         elif self.next is not None:
             self.steps_that_prefetch_next(self.next)
@@ -339,29 +344,40 @@ class ProductTile:
 
     # Groups of steps.
 
-    def grouped_steps(self) -> None:
+    def grouped_tile(self) -> None:
+        """The tile of rows of A that are contiguous, and the one of others: each ends by itself, as compilers would else have
+        registers for the sums of one of both only."""
+        with self.builder.when(self.builder.define(IntegerOperation.EQUAL, self.a_column, 1)):
+            self.grouped_steps(1)
+            self.end()
+        with self.builder.otherwise():
+            self.grouped_steps(self.a_column)
+            self.end()
+
+    def grouped_steps(self, column: IndexLike) -> None:
         """Whole groups, in one load where a row of A is contiguous, then the steps that are left."""
         builder, group = self.builder, self.arithmetic.group
         k, whole = self.depths[0], builder.define(IntegerOperation.FLOOR_DIVIDE, self.depths[0], self.arithmetic.group)
-        with builder.when(builder.define(IntegerOperation.EQUAL, self.a_column, 1)), builder.loop("p", 0, whole) as p:
-            self.step(p * group, p * self.b_row)
-        with builder.otherwise(), builder.loop("p", 0, whole) as p:
-            self.gathered_step(p, range(group))
+        with builder.loop("p", 0, whole) as p:
+            if column == 1:
+                self.step(p * group, p * self.b_row)
+            else:
+                self.gathered_step(p, range(group), column)
         for number in range(group - 1):
             with builder.when(builder.define(IntegerOperation.LESS, whole * group + number, k)):
-                self.gathered_step(whole, range(number, number + 1))
+                self.gathered_step(whole, range(number, number + 1), column)
 
-    def gathered_step(self, group: IndexLike, steps: range) -> None:
+    def gathered_step(self, group: IndexLike, steps: range, column: IndexLike) -> None:
         """Some steps of a group, whose elements of A lie apart."""
-        first = group * self.arithmetic.group * self.a_column
-        self.add_products(group * self.b_row, lambda row: self.gathered(first + row * self.a_row, steps))
+        first = group * self.arithmetic.group * column
+        self.add_products(group * self.b_row, lambda row: self.gathered(first + row * self.a_row, steps, column))
 
-    def gathered(self, first: IndexLike, steps: range) -> Value:
+    def gathered(self, first: IndexLike, steps: range, column: IndexLike) -> Value:
         """Steps of a row from a place on, each where a group has it, zeros elsewhere, in all lanes."""
         builder, dtype = self.builder, self.arithmetic.left
         word: Value | None = None
         for number in steps:
-            element = builder.load(self.a, first + number * self.a_column, vector(dtype))
+            element = builder.load(self.a, first + number * column, vector(dtype))
             bits = builder.cast(builder.bitcast(element, vector(f"uint{BITS[dtype]}")), "int32")
             shifted = bits << (number * BITS[dtype]) if number else bits
             word = shifted if word is None else word | shifted
