@@ -440,34 +440,19 @@ static void map_8bf59a1a(float *const tensor_0, const float *const tensor_1, con
   }
 }
 
-static void map_0534b2a3(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
+static void map_b30e2fdd(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
   {
     const long tw_n0 = size_d1;
     float *tw_p0 = tensor_0;
     const long tw_n1 = stride_0;
     const float *tw_p1 = tensor_1;
-    for (long tw_i1 = 0; tw_i1 < tw_n0 - 3; tw_i1 += 4) {
+    for (long tw_i1 = 0; tw_i1 < tw_n0; tw_i1++) {
       for (long tw_i2 = 0; tw_i2 < 49; tw_i2 += 16) {
         const float32x16 tw_v0 = *(const float32x16_u *)(tw_p0 + tw_i2 + tw_i1 * tw_n1);
         const float tw_v1_x = tw_p1[tw_i1];
         const float32x16 tw_v1 = (float32x16)in_16_lanes(tw_v1_x);
         const float32x16 tw_v2 = tw_v0 / tw_v1;
         *(float32x16_u *)(tw_p0 + tw_i2 + tw_i1 * tw_n1) = tw_v2;
-        const float32x16 tw_v3 = *(const float32x16_u *)(tw_p0 + tw_n1 + tw_i2 + tw_i1 * tw_n1);
-        const float tw_v4_x = tw_p1[tw_i1 + 1];
-        const float32x16 tw_v4 = (float32x16)in_16_lanes(tw_v4_x);
-        const float32x16 tw_v5 = tw_v3 / tw_v4;
-        *(float32x16_u *)(tw_p0 + tw_n1 + tw_i2 + tw_i1 * tw_n1) = tw_v5;
-        const float32x16 tw_v6 = *(const float32x16_u *)(tw_p0 + 2 * tw_n1 + tw_i2 + tw_i1 * tw_n1);
-        const float tw_v7_x = tw_p1[tw_i1 + 2];
-        const float32x16 tw_v7 = (float32x16)in_16_lanes(tw_v7_x);
-        const float32x16 tw_v8 = tw_v6 / tw_v7;
-        *(float32x16_u *)(tw_p0 + 2 * tw_n1 + tw_i2 + tw_i1 * tw_n1) = tw_v8;
-        const float32x16 tw_v9 = *(const float32x16_u *)(tw_p0 + 3 * tw_n1 + tw_i2 + tw_i1 * tw_n1);
-        const float tw_v10_x = tw_p1[tw_i1 + 3];
-        const float32x16 tw_v10 = (float32x16)in_16_lanes(tw_v10_x);
-        const float32x16 tw_v11 = tw_v9 / tw_v10;
-        *(float32x16_u *)(tw_p0 + 3 * tw_n1 + tw_i2 + tw_i1 * tw_n1) = tw_v11;
       }
     }
   }
@@ -558,7 +543,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k128_ar144_ac1_bp64(size_m, C, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
       if ((at_l + 128) == 512) {
         /* out_divide: correct */
-        map_0534b2a3(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_row_sum, size_m, stride_E_1);
+        map_b30e2fdd(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_row_sum, size_m, stride_E_1);
       }
     }
   }
