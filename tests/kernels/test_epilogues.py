@@ -18,15 +18,10 @@ from tilewright.kernels.contract import FLOAT32, Along, Epilogue, matrix_abi
 from tilewright.leaves.matrix_tiles.epilogues import EpilogueBody
 
 KINDS = [Along(rows=rows, columns=columns, is_far=True) for rows, columns in product((False, True), repeat=2)]
-TEXT = """
-TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x_3) {
-  return tw_larger(tw_splat(-1.0f), (sum + x_1) * x_2 + x_3) - x_0;
-}
-"""
-"""Of one number, one per column, one per row, one per element."""
 BODY = apply("add", apply("multiply", apply("add", Load(0), Load(2)), Load(3)), Load(4))
 BODY = apply("subtract", apply("maximum", BODY, Literal(-1.0)), Load(1))
-ENDING = Epilogue("ending", TEXT, tuple(KINDS), values=EpilogueBody(BODY, ("float32",) * 4))
+"""Of one number, one per column, one per row, one per element."""
+ENDING = Epilogue("ending", tuple(KINDS), values=EpilogueBody(BODY, ("float32",) * 4))
 STREAMED = replace(ENDING, non_temporal=True)
 TYPES = ("uint8", "int32", "int16", "bool")
 CONVERTED = replace(

@@ -50,7 +50,7 @@ def ending_of(stored: str, *, non_temporal: bool = False) -> Epilogue:
     operands = (*WHOLE_OPERANDS, *(FLOAT_OPERANDS if stored else ()))
     body = Load(0) if not stored else SCALED if stored == "float32" else quantised(stored)
     values = EpilogueBody(body, tuple(one.element_type for one in operands), CORRECTED, stored)
-    return Epilogue("ending", "", operands, non_temporal, stored, values)
+    return Epilogue("ending", operands, non_temporal, stored, values)
 
 
 def expected(stored: str, sums: Array, operands: list[Array]) -> Array:
@@ -201,5 +201,5 @@ def test_streamed_stores_change_nothing(kernel: MicroKernel, compiler: str, stor
 
 @pytest.mark.parametrize(("kernel", "compiler"), cases(FLOAT))
 def test_sums_of_short_floats_have_epilogues(kernel: MicroKernel, compiler: str) -> None:
-    ending = Epilogue("ending", "", (COLUMN,), values=EpilogueBody(BIAS, ("float32",)))
+    ending = Epilogue("ending", (COLUMN,), values=EpilogueBody(BIAS, ("float32",)))
     in_child(check, load(kernel, compiler, ending), kernel, ending, False)

@@ -156,16 +156,14 @@ class EpilogueValues(Protocol):
 
 @record
 class Epilogue:
-    """What becomes of every element of C before it is stored: `name(sum, x_0, x_1, ...)`, of vectors.
+    """What becomes of every element of C before it is stored: `values`, of the sum, what C held included, and of operands.
 
-    `text` defines that function in the vocabulary of the dialects; the sum is complete, what C held included. Operand number i is
-    given to the kernel as `e{i}`, its element for the first row and column, and, if it moves along rows, `e{i}_row`. Of a kernel
-    that sums integers, `sum` is a vector of whole numbers, `tw_int`, and so is what the function gives; with an `element_type`
-    that is a vector of floats, and C holds elements of that type.
+    Operand number i is given to the kernel as `e{i}`, its element for the first row and column, and, if it moves along rows,
+    `e{i}_row`. Of a kernel that sums integers, the sum is an integer, and so is what is stored; with an `element_type` that is a
+    float, which becomes an element of that type.
     """
 
     name: str
-    text: str
     operands: tuple[Along, ...] = ()
     non_temporal: bool = False
     """Whether C is stored past the caches, as nobody reads it soon: whole lines of it, where it lies so. Others see it after a
@@ -173,12 +171,11 @@ class Epilogue:
     element_type: str = ""
     """What floats are converted to where they are stored, of a kernel that sums integers; "" if C has the kernel's own type."""
     values: EpilogueValues | None = None
-    """The same function for tile programs."""
 
     def parameters(self) -> tuple[str, ...]:
         """What the signature of the kernel has beside the product's.
 
-        >>> Epilogue("add", "", (Along(rows=True, columns=True), Along(False, True, "bool"))).parameters()
+        >>> Epilogue("add", (Along(rows=True, columns=True), Along(False, True, "bool"))).parameters()
         ('const float *e0', 'long e0_row', 'const unsigned char *e1')
         """
         types = {f"e{i}": f"const {C_TYPES[along.element_type]} *" for i, along in enumerate(self.operands)}

@@ -17,7 +17,6 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.program import Value
 
 NAME = "kernel"
-TEXT = "TW_INLINE tw_vec ending(tw_vec sum) { return sum; }\n"
 
 
 @record
@@ -30,8 +29,8 @@ class _Nothing:
 OPERANDS = tuple(Along(rows, columns, is_far=rows and columns) for rows in (True, False) for columns in (True, False))
 EPILOGUES = (
     None,
-    Epilogue("ending", TEXT, values=_Nothing()),
-    Epilogue("ending", TEXT, OPERANDS, non_temporal=True, values=_Nothing()),
+    Epilogue("ending", values=_Nothing()),
+    Epilogue("ending", OPERANDS, non_temporal=True, values=_Nothing()),
 )
 """A kernel ends without an epilogue, with one without operands, and with operands that move in every way."""
 

@@ -43,7 +43,7 @@ ARITHMETIC = {
 BODY = apply("maximum", apply("add", apply("multiply", Load(0), Literal(0.5)), Load(1)), Literal(0.0))
 BODY = apply("abs", apply("subtract", apply("negative", BODY), apply("divide", Load(2), Load(3))))
 OPERANDS = (Along(rows=False, columns=True), Along(rows=True, columns=True, is_far=True), Along(rows=True, columns=False))
-ENDING = ProgramEnding(Epilogue("ending", "", OPERANDS, values=EpilogueBody(BODY, ("float32",) * 3)))
+ENDING = ProgramEnding(Epilogue("ending", OPERANDS, values=EpilogueBody(BODY, ("float32",) * 3)))
 OPTIONS = (
     Options(prefetch=("left",)),
     Options(prefetch=("left", "target")),

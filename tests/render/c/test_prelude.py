@@ -21,9 +21,6 @@ from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
-from tilewright.kernels.element_access import reading, writing
-from tilewright.kernels.element_types import C_TYPES
-from tilewright.kernels.functions.scalar_functions import ROUNDING
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.leaves.tile_programs.reports import REPORTS
 from tilewright.machine import Machine
@@ -36,7 +33,6 @@ from tilewright.render.c.program import c_file, lower_program
 KNOWN = closure(
     [
         *(CURSORS, *REPORTS.values(), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
-        *(*reading(C_TYPES), *writing(C_TYPES), *ROUNDING),
     ]
 )
 DEFINED = re.compile(r"^(?:TW_INLINE|static) [^;{]*?\b(tw_\w+)\(", re.MULTILINE)

@@ -13,7 +13,7 @@ from itertools import product
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import ElementTypes, Epilogue, MicroKernel, Variants, matrix_abi
 from tilewright.kernels.dialects.avx512 import DIALECT
-from tilewright.kernels.element_access import ELEMENT_BYTES
+from tilewright.kernels.element_types import ELEMENT_BYTES
 from tilewright.kernels.tile_ending import function_text, matmul_kernel
 from tilewright.kernels.tile_sources import ProgramEnding, ShapesSource
 from tilewright.records import record

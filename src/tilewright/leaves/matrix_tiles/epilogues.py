@@ -1,19 +1,16 @@
-"""Epilogues of matrix tiles as C: functions of vectors. A micro kernel that ends with an epilogue has a name of its own."""
+"""Epilogues of matrix tiles, in tile operations. A micro kernel that ends with an epilogue has a name of its own."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.statements import MatrixTiles, TileEpilogue, TileOperand
+from tilewright.block.statements import MatrixTiles, TileOperand
 from tilewright.c_text import names
-from tilewright.c_text.scalar_expressions import NATURALS, literal_text, natural_text, vector_text
 from tilewright.errors import InternalError
-from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions
+from tilewright.graph.expressions.scalar import Apply, Load, Scalar, subexpressions
 from tilewright.kernels.contract import Along, Epilogue
-from tilewright.kernels.functions.scalar_functions import lane_functions
-from tilewright.kernels.helpers import Helper, texts
 from tilewright.leaves.tile_programs.conversions import loaded, stored
 from tilewright.leaves.tile_programs.values import Values
 from tilewright.records import record
@@ -52,21 +49,9 @@ def kernel_epilogue(call: MatrixTiles) -> Epilogue | None:
     """The epilogue of a call, in the terms of micro kernels."""
     if call.epilogue is None:
         return None
-    operands = _operands(call)
-    name = f"{kernel_name(call)}_end"
-    text = _text(call.epilogue, name, operands) if call.tile.accumulator != "float64" else ""
-    ending = call.epilogue
+    ending, operands = call.epilogue, _operands(call)
     values = EpilogueBody(ending.body, tuple(one.element_type for one in operands), ending.whole, ending.element_type)
-    return Epilogue(name, text, operands, ending.non_temporal, ending.element_type, values)
-
-
-def _text(epilogue: TileEpilogue, name: str, operands: tuple[Along, ...]) -> str:
-    """The C function."""
-    sums = "tw_vec" if epilogue.whole is None else "tw_int"
-    given = ", ".join([f"{sums} sum", *(f"{'tw_int' if one.is_whole else 'tw_vec'} x_{i}" for i, one in enumerate(operands))])
-    result, lines = _lines(epilogue)
-    body = "".join(f"  {line}\n" for line in lines)
-    return f"{''.join(texts(_helpers(epilogue)))}TW_INLINE {result} {name}({given}) {{\n{body}}}\n"
+    return Epilogue(f"{kernel_name(call)}_end", operands, ending.non_temporal, ending.element_type, values)
 
 
 @record
@@ -107,24 +92,6 @@ def _unknown(scalar: Scalar) -> Value:
     raise InternalError(f"{scalar} is not known in a micro tile")
 
 
-def _helpers(epilogue: TileEpilogue) -> Iterator[Helper]:
-    """What the function calls besides the vocabulary: texts that may be repeated within a translation unit."""
-    yield from [NATURALS] if epilogue.whole is not None else []
-    functions = {node.function for node in subexpressions(epilogue.body) if isinstance(node, Apply)}
-    yield from lane_functions(functions)
-
-
-def _lines(epilogue: TileEpilogue) -> tuple[str, list[str]]:
-    """The type of what the function gives, and its statements."""
-    if epilogue.whole is None:
-        return "tw_vec", [f"return {vector_text(epilogue.body, _leaf)};"]
-    whole = f"(tw_int){natural_text(epilogue.whole, _whole_leaf)}"
-    if not epilogue.element_type:
-        return "tw_int", [f"return {whole};"]
-    numbers = f"const tw_vec whole = __builtin_convertvector({whole}, tw_vec);"
-    return "tw_vec", [numbers, f"return {vector_text(epilogue.body, _leaf, {Load(0): 'whole'})};"]
-
-
 def _operands(call: MatrixTiles) -> tuple[Along, ...]:
     places = ((operand, *operand_steps(call, operand)) for operand in call.operands)
     return tuple(Along(row != 0, moves, one.view.dtype, one.is_far, one.is_whole) for one, row, moves in places)
@@ -134,19 +101,3 @@ def operand_steps(call: MatrixTiles, operand: TileOperand) -> tuple[IntegerExpre
     """Elements between rows of what an epilogue reads, and whether it moves with columns."""
     roles = call.tile.roles
     return operand.view.stride(roles.row), operand.view.stride(roles.column) != 0
-
-
-def _whole_leaf(read: int) -> str:
-    return f"(tw_naturals){'sum' if read == 0 else f'x_{read - 1}'}"
-
-
-def _leaf(scalar: Scalar) -> str:
-    match scalar:
-        case Load(0):
-            return "sum"
-        case Load(read):
-            return f"x_{read - 1}"
-        case Literal(value):
-            return f"tw_splat({literal_text(value)})"
-        case _:
-            raise InternalError(f"{scalar} is not known in a micro tile")

@@ -27,7 +27,6 @@ from tilewright.c_text.statements import function, indent
 from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import LINE_BYTES, MicroKernel, matrix_parameters, stored_types
-from tilewright.kernels.element_access import reading
 from tilewright.kernels.element_types import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.translation_units import WEAK
@@ -198,7 +197,7 @@ def _function(name: str, call: MatrixTiles, lines: Iterable[str]) -> str:
 
 def tile_loop_helpers(call: MatrixTiles) -> list[Helper]:
     """The helpers that the function of a call needs."""
-    return [*reading(operand.view.dtype for operand in call.operands), *([CURSORS] if call.software_prefetches else [])]
+    return [CURSORS] if call.software_prefetches else []
 
 
 def tiles_weights(file: CFile, calls: Sequence[MatrixTiles]) -> dict[str, int]:

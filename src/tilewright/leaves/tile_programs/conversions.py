@@ -1,4 +1,9 @@
-"""Elements in memory as lanes of the type that is computed in, and lanes as elements: as `kernels/conversions.py` says."""
+"""Elements in memory as lanes of the type that is computed in, and lanes as elements.
+
+Floats become integers by cutting off their fraction. What an integer type does not hold becomes what the conversion instruction
+gives: the smallest int32 or int64, of which shorter types, and uint32, keep the low bits. Halves are rounded to the nearest, ties
+to even. For numbers of fewer bits see `short_types`.
+"""
 
 from __future__ import annotations
 
