@@ -42,7 +42,6 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.depthwise": (("--slice", "1/1000", *ONE_ROUND, "--json", "out.json"), ("--join", "out.json")),
     "benchmarks.studies.dynamic_models": (("--models", "encoder", "--pairs", "2"),),
     "benchmarks.studies.function_accuracy": (("exp", "--count", "1000", "--dialect", "portable"),),
-    "benchmarks.studies.function_coefficients": (("--rounds", "1"),),
     "benchmarks.studies.function_polynomials": (("--out", "coefficients.py"),),
     "benchmarks.studies.function_speed": (("exp", "--rounds", "1", "--dialect", "portable"),),
     "benchmarks.studies.gemm": (("--cases", "16x16x16", "--not-prepacked", "--peers", "numpy", *ONE_ROUND, "--results", "."),),

@@ -22,8 +22,8 @@ FOR_READERS = re.compile(r"^//.*\n", re.MULTILINE)
 class CTexts:
     """The sections of the file beside a module, by their names; the file is read when the first of them is asked for.
 
-    >>> from tilewright.kernels import interleaved_product
-    >>> CTexts(interleaved_product.__file__)["words"].splitlines()[0]
+    >>> from tilewright.kernels.dialects import vocabulary
+    >>> CTexts(vocabulary.__file__)["comparisons"].splitlines()[0]
     '#ifndef TW_WORDS'
     """
 

@@ -111,7 +111,7 @@ def used_definitions(prelude: str, text: str) -> list[str]:
 
     >>> from tilewright.kernels import dialect_for
     >>> prelude = dialect_for("any", frozenset()).prelude
-    >>> any("tw_exp(" in found for found in used_definitions(prelude, "tw_load(p)"))
+    >>> any("tw_sqrt(" in found for found in used_definitions(prelude, "tw_load(p)"))
     False
     """
     found, by_name = definitions(prelude), _by_name(prelude)

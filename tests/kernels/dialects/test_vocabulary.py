@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from tests.support.dialects import every_dialect
-from tests.support.functions import exact, largest_error
 from tests.support.guarded import Floats, GuardedMemory, in_child
 from tests.support.kernel_build import dialect_library
 from tilewright.kernels import VectorDialect
-from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 
 UNARY = {
     "sqrt": ("tw_sqrt(a)", np.sqrt),
@@ -60,12 +58,6 @@ BODY = (
         f"  (void)q;\n  out[0] = tw_reduce_{name}(tw_load(p));\n}}"
         for name in (*REDUCTIONS, *NAN_IGNORING)
     )
-    + "\n".join(
-        f"EXPORT void reduce_rows_{name}(const float *p, float *out) {{\n"
-        f"  tw_vec v[TW_ROWS];\n  TW_EACH_ROW(v[way] = tw_load(p + way * TW_LANES);)\n  tw_reduce_{name}_rows(v);\n"
-        f"  TW_EACH_ROW(tw_store(out + way * TW_LANES, v[way]);)\n}}"
-        for name in (*REDUCTIONS, *NAN_IGNORING)
-    )
     + """
 EXPORT void copy_part(const float *p, float *out, long n) { tw_store_part(out, tw_load_part(p, n), n); }
 EXPORT void load_part(const float *p, float *out, long n) { tw_store(out, tw_load_part(p, n)); }
@@ -77,23 +69,6 @@ EXPORT void transpose(const float *p, float *out) {
   TW_EACH_LANE(v[lane] = tw_load(p + lane * TW_LANES);)
   tw_transpose(v);
   TW_EACH_LANE(tw_store(out + lane * TW_LANES, v[lane]);)
-}
-EXPORT void exponentials(const float *p, float *out, long count) {
-  for (long i = 0; i < count; i += TW_LANES)
-    tw_store_part(out + i, tw_exp(tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
-                  count - i < TW_LANES ? count - i : TW_LANES);
-}
-EXPORT void powers_down(const float *p, float *out, long count) {
-  for (long i = 0; i < count; i += TW_LANES)
-    tw_store_part(out + i, tw_exp2_down(tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
-                  count - i < TW_LANES ? count - i : TW_LANES);
-}
-EXPORT void ways(const float *p, float *out, float *down) {
-  tw_vec x[TW_ROWS], y[TW_ROWS];
-  TW_EACH_ROW(x[way] = y[way] = tw_load(p + way * TW_LANES);)
-  tw_exp_rows(x);
-  tw_exp2_down_rows(y);
-  TW_EACH_ROW(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)
 }
 """
 )
@@ -215,60 +190,3 @@ def test_careless_reductions_fold_numbers(dialect: VectorDialect, compiler: str,
             out = np.empty(1, np.float32)
             function(pointer(left), pointer(right), pointer(out))
             assert out[0] == NAN_IGNORING[name].reduce(left)
-
-
-@every_dialect
-@pytest.mark.parametrize("name", [*REDUCTIONS, *NAN_IGNORING])
-def test_reductions_of_all_ways_are_those_of_each(dialect: VectorDialect, compiler: str, name: str) -> None:
-    found = library(dialect, compiler)
-    rows = np.random.default_rng(2).standard_normal((ROW_UNROLL, dialect.lanes), np.float32)
-    together, alone = np.empty_like(rows), np.empty(1, np.float32)
-    getattr(found, f"reduce_rows_{name}")(pointer(rows), pointer(together))
-    for row, result in zip(rows, together, strict=True):
-        getattr(found, f"reduce_{name}")(pointer(row), pointer(row), pointer(alone))
-        np.testing.assert_array_equal(result, alone[0])
-
-
-def exponentials(dialect: VectorDialect, compiler: str, x: Floats, function: str = "exponentials") -> Floats:
-    out = np.empty_like(x)
-    getattr(library(dialect, compiler), function)(pointer(x), pointer(out), ctypes.c_long(x.size))
-    return out
-
-
-@every_dialect
-def test_exponential_of_special_values(dialect: VectorDialect, compiler: str) -> None:
-    x = np.array([0, -0.0, np.inf, -np.inf, np.nan, 88.8, 3e38, -104.5, -3e38, 1e-42], np.float32)
-    expected = np.array([1, 1, np.inf, 0, np.nan, np.inf, np.inf, 0, 0, 1], np.float32)
-    np.testing.assert_array_equal(exponentials(dialect, compiler, x), expected)
-
-
-@every_dialect
-def test_exponential_is_accurate(dialect: VectorDialect, compiler: str) -> None:
-    """Every 1021st float of the range; tests/sweeps has all of them."""
-    bits = np.arange(0, 0x42D00000, 1021, dtype=np.uint32)
-    for sign in (0, 0x80000000):
-        x = (bits | np.uint32(sign)).view(np.float32)
-        assert largest_error(exponentials(dialect, compiler, x), exact("exp", x)) <= 2e-7
-
-
-@every_dialect
-def test_powers_of_differences(dialect: VectorDialect, compiler: str) -> None:
-    """Every 1021st float down to -160, and what is special."""
-    x = (np.arange(0, 0x43200000, 1021, dtype=np.uint32) | np.uint32(0x80000000)).view(np.float32)
-    found, exact = exponentials(dialect, compiler, x, "powers_down"), np.exp2(x.astype(np.float64))
-    normal = exact > 2.0**-125
-    assert (np.abs(found / exact - 1)[normal] <= 2.4e-7).all()
-    assert (found[~normal] <= exact[~normal] * (1 + 1e-5) + 2.0**-149).all()
-    x = np.array([0, -0.0, -np.inf, -3e38, -3e9, -160, -1e-42, np.nan], np.float32)
-    x = np.append(x, np.array([0x7F800001, 0xFFFFFFFF, 0x7FC00101], np.uint32).view(np.float32))
-    expected = np.array([1, 1, 0, 0, 0, 0, 1, *[np.nan] * 4], np.float32)
-    np.testing.assert_allclose(exponentials(dialect, compiler, x, "powers_down"), expected, rtol=2.4e-7, atol=0)
-
-
-@every_dialect
-def test_ways_are_taken_alike(dialect: VectorDialect, compiler: str) -> None:
-    x = -20 * np.random.default_rng(1).random(ROW_UNROLL * dialect.lanes, np.float32)
-    results = np.empty((2, x.size), np.float32)
-    library(dialect, compiler).ways(pointer(x), pointer(results[0]), pointer(results[1]))
-    for result, function in zip(results, ("exponentials", "powers_down"), strict=True):
-        np.testing.assert_array_equal(result, exponentials(dialect, compiler, x, function))

@@ -20,19 +20,5 @@ TW_INLINE int tw_any(tw_mask mask) { return __builtin_ia32_movmskps256((tw_vec)m
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return __builtin_ia32_blendvps256(b, a, (tw_vec)mask); }
 tw_larger(a, b) = vmaxps
 tw_smaller(a, b) = vminps
-@BOUNDS@
 tw_sqrt(v) = vsqrtps
 TW_INLINE tw_vec tw_floor(tw_vec v) { return __builtin_ia32_roundps256(v, 9); }
-TW_INLINE tw_vec tw_round(tw_vec v) { return __builtin_ia32_roundps256(v, 8); }
-@SCALES@
-TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
-  __asm__("vfmsub213ps %2, %1, %0" : "+x"(a) : "x"(b), "x"(ab));
-  return a;
-}
-TW_INLINE tw_vec tw_inverse(tw_vec d) {
-  tw_vec guess;
-  __asm__("vrcpps %1, %0" : "=x"(guess) : "x"(d));
-  tw_vec wrong = tw_multiply_add(-d, guess, tw_splat(1.0f));
-  return tw_multiply_add(guess, tw_multiply_add(wrong, wrong, wrong), guess);
-}
-@SCALE_DOWN@

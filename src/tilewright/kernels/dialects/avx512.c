@@ -1,6 +1,5 @@
 // [instructions]
-// Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not. The table of vfixupimmps
-// has four bits for every kind of number, -inf the fifth: 3 asks for NaN, 0 for what is there.
+// Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
 typedef unsigned short tw_mask;
 #define TW_KEEP(v) __asm__("" : "+v"(v))
 TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) {
@@ -35,23 +34,5 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
 }
 tw_larger(a, b) = vmaxps
 tw_smaller(a, b) = vminps
-tw_size_below(limit, v) = vrangeps $10,
-TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) {
-  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(v) : "v"(x), "v"(tw_splat_int(0x30000)));
-  return v;
-}
 tw_sqrt(v) = vsqrtps
 tw_floor(v) = vrndscaleps $9,
-tw_round(v) = vrndscaleps $8,
-tw_scale(p, n) = vscalefps
-TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) { return tw_scale(p, n) + c; }
-TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
-  __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
-  return a;
-}
-TW_INLINE tw_vec tw_inverse(tw_vec d) {
-  tw_vec guess;
-  __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
-  return tw_multiply_add(guess, tw_multiply_add(-d, guess, tw_splat(1.0f)), guess);
-}
-tw_fraction(v) = vreduceps $9,

@@ -28,7 +28,6 @@ TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
 }
 
 // [instructions]
-// tw_rest: Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, section 5, with halves of 12 bits.
 typedef tw_int tw_mask;
 #if defined(__x86_64__)
 #define TW_KEEP(v) __asm__("" : "+x"(v))
@@ -80,7 +79,6 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((m
 TW_EXTREMUM(tw_larger, "maxps", >)
 TW_EXTREMUM(tw_smaller, "minps", <)
 #undef TW_EXTREMUM
-@BOUNDS@
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   return (tw_vec){@ROOTS@};
 }
@@ -92,12 +90,3 @@ TW_INLINE tw_vec tw_floor(tw_vec v) {
   whole = whole - tw_where(whole > inside, tw_splat(1.0f), (tw_vec){0});
   return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
 }
-TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
-@SCALES@
-TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
-  tw_vec a_high = (tw_vec)((tw_int)a & -4096), b_high = (tw_vec)((tw_int)b & -4096);
-  tw_vec a_low = a - a_high, b_low = b - b_high;
-  return ((a_high * b_high - ab) + (a_high * b_low + a_low * b_high)) + a_low * b_low;
-}
-TW_INLINE tw_vec tw_inverse(tw_vec d) { return 1.0f / d; }
-@SCALE_DOWN@

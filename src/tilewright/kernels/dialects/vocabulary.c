@@ -55,27 +55,3 @@ TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
 TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
 TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
 TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
-
-// [bounds]
-TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
-TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
-
-// [scales]
-// 2^n in two halves, which are normal, so that only the last product rounds. The low bits of n + 12583166 = 1.5 * 2^23 + 254 + n
-// are n and twice the bias of an exponent.
-TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
-}
-TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
-}
-
-// [scale_down]
-TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int);
-  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
-}

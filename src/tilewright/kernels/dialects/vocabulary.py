@@ -29,31 +29,24 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_multiply_add_float64(a, b, c)                the same of three doubles
     tw_maximum tw_minimum                           NaN where either operand is NaN
     tw_sqrt tw_abs tw_floor
-    tw_exp tw_log tw_tanh tw_erf tw_sigmoid tw_silu tw_gelu tw_gelu_tanh        `vector_functions.py`: to 1e-6, relative
     tw_less tw_less_equal tw_greater tw_greater_equal tw_equal tw_not_equal     -> tw_mask; & | ~ combine masks
     tw_where(mask, a, b)  tw_any(mask)              an operand for each lane; whether the comparison holds in any lane
     tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
     tw_reduce_larger tw_reduce_smaller
-    tw_reduce_<name>_rows(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
-    TW_ROWS  TW_EACH_ROW(statement)                 the statement TW_ROWS times, with the constant way = 0, 1, ... in each
-    tw_exp2_down                                    2^x of x that is not above 0 (softmax), to 2.4e-7, relative; below 2^-125.5
-                                                    perhaps 0; NaN for NaN
-    tw_<name>_rows(v)                               v[way] = tw_<name>(v[way]) for these functions, step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=off and
-must not include -ffast-math (the exponential relies on rounding): a dialect, not a compiler, decides what is rounded.
+must not include -ffast-math: a dialect, not a compiler, decides what is rounded.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.dialects.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import filled
 from tilewright.records import record
 
@@ -108,8 +101,6 @@ def _quarters(lanes: int, odd: int) -> list[int]:
 MOST_REGISTERS = 32
 """Of any ISA: instructions that know so many are encoded in another way, and assembly asks for them by another letter."""
 INSTRUCTION = re.compile(r"^(?P<name>tw_\w+)\((?P<operands>.+)\) = (?P<instruction>.+)$", re.MULTILINE)
-OF_INTEGER_MASKS = ("comparisons", "bounds", "scales", "scale_down")
-"""Parts of dialects whose masks are vectors of integers."""
 
 
 @record
@@ -141,39 +132,22 @@ class VectorDialect:
 
 
 def vector_dialect(
-    name: str,
-    vector_bits: int,
-    registers: int,
-    features: frozenset[str],
-    architecture: str,
-    instructions: str,
-    exp2_down: str = "",
+    name: str, vector_bits: int, registers: int, features: frozenset[str], architecture: str, instructions: str
 ) -> VectorDialect:
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_any, tw_prefix (a mask of the
-    first n lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered),
-    tw_size_below (the smaller of a limit and |v|; of NaN it or the limit), tw_nan_below (v, but NaN where x is -inf), tw_sqrt,
-    tw_floor, tw_round (to nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p *
-    2^(n/2) is normal or n is 0), tw_scale_add (p * 2^n + c), tw_multiply_add and tw_multiply_add_float64, tw_rest (a * b - ab,
-    exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal), tw_inverse (1 / d to 2e-7 for 1 <= d
-    < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both
-    are), TW_KEEP.
-    What an ISA has for C beside the vocabulary (elements of other types, parts of rows, sums of bytes) are its `INSTRUCTIONS`.
-    With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
+    first n lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt,
+    tw_floor, tw_multiply_add and tw_multiply_add_float64, TW_KEEP.
 
-    A line `tw_sqrt(v) = vsqrtps` defines a function of vectors that is this one instruction. `@COMPARISONS@`, `@BOUNDS@`,
-    `@SCALES@` and `@SCALE_DOWN@` are those of ISAs whose masks are vectors of integers.
+    A line `tw_sqrt(v) = vsqrtps` defines a function of vectors that is this one instruction. `@COMPARISONS@` are those of ISAs
+    whose masks are vectors of integers.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
-    functions = {f"tw_{name}": function.steps for name, function in VECTOR_FUNCTIONS.items()}
-    shared = _shared(lanes, functions | {"tw_exp2_down": exp2_down or EXP2_DOWN})
     letter = "v" if registers == MOST_REGISTERS else "x"
-    own = INSTRUCTION.sub(
-        partial(_instruction, letter), filled(instructions, {part.upper(): TEXTS[part] for part in OF_INTEGER_MASKS})
-    )
-    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), own, shared, "#endif\n")
+    own = INSTRUCTION.sub(partial(_instruction, letter), filled(instructions, {"COMPARISONS": TEXTS["comparisons"]}))
+    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), own, _shared(lanes), "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
 
 
@@ -192,47 +166,21 @@ TW_INLINE tw_vec {found["name"]}({", ".join(f"tw_vec {name}" for name in operand
 
 def _types(vector_bits: int) -> str:
     lanes, size_bytes = vector_bits // 32, vector_bits // 8
-    return row_unroll_text() + lanes_text(lanes) + filled(TEXTS["types"], {"LANES": lanes, "BYTES": size_bytes})
-
-
-def row_unroll_text() -> str:
-    """The definitions of TW_ROWS and TW_EACH_ROW."""
-    return f"#define TW_ROWS {ROW_UNROLL}\n{_each_text('way', 'ROW', ROW_UNROLL)}"
+    return lanes_text(lanes) + filled(TEXTS["types"], {"LANES": lanes, "BYTES": size_bytes})
 
 
 def lanes_text(lanes: int) -> str:
     """The definition of TW_EACH_LANE."""
-    return _each_text("lane", "LANE", lanes)
+    each = " ".join(f"{{ enum {{ lane = {i} }}; __VA_ARGS__ }}" for i in range(lanes))
+    return f"#define TW_EACH_LANE(...) {{ {each} }}\n"
 
 
-def _each_text(name: str, macro: str, count: int) -> str:
-    each = " ".join(f"{{ enum {{ {name} = {i} }}; __VA_ARGS__ }}" for i in range(count))
-    return f"#define TW_EACH_{macro}(...) {{ {each} }}\n"
-
-
-def _shared(lanes: int, functions: Mapping[str, str]) -> str:
+def _shared(lanes: int) -> str:
     every = range(lanes)
     strided = ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every)
     text = filled(TEXTS["memory"] + TEXTS["values"], {"STRIDED": strided, "IOTA": ", ".join(f"{i}.0f" for i in every)})
-    text += "".join(_one(name, steps) + _for_rows(name, steps) for name, steps in functions.items())
-    folds = (fold(*reduction, lanes) for reduction in REDUCTIONS for fold in (_reduction, _reduction_of_rows))
+    folds = (_reduction(*reduction, lanes) for reduction in REDUCTIONS)
     return text + "".join(folds) + transposition_text(lanes)
-
-
-def _one(name: str, steps: str) -> str:
-    lines = "".join(f"  {line}\n" for line in steps.replace("$", "").splitlines())
-    return f"TW_INLINE tw_vec {name}(tw_vec x) {{\n{_declared(steps, '')}{lines}  return x;\n}}\n"
-
-
-def _for_rows(name: str, steps: str) -> str:
-    """For all ways step by step: one chain of dependent steps leaves the units idle."""
-    lines = "".join(f"  TW_EACH_ROW({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", steps).splitlines())
-    return f"TW_INLINE void {name}_rows(tw_vec *x) {{\n{_declared(steps, '[TW_ROWS]')}{lines}}}\n"
-
-
-def _declared(steps: str, each: str) -> str:
-    names = dict.fromkeys(re.findall(r"\$(\w)", steps))
-    return "".join(f"  tw_vec {name}{each};\n" for name in names if name != "x")
 
 
 def _reduction(name: str, expression: str, lanes: int) -> str:
@@ -244,29 +192,6 @@ def _reduction(name: str, expression: str, lanes: int) -> str:
         lines += [f"  upper = TW_SHUFFLE(v, {indices});", f"  v = {expression};"]
         half //= 2
     return "\n".join([*lines, "  return v[0];", "}", ""])
-
-
-def _reduction_of_rows(name: str, expression: str, lanes: int) -> str:
-    """The same for all ways at a time: halves, then quarters of two vectors meet in one, until every way has its part of one."""
-    lines = [f"TW_INLINE void tw_reduce_{name}_rows(tw_vec *all) {{", "  tw_vec v;", "  tw_vec upper;"]
-    part = lanes
-    count = ROW_UNROLL
-    while count > 1:
-        part //= 2
-        count //= 2
-        lower = [i // part * 2 * part + i % part for i in range(lanes)]
-        for i in range(count):
-            for half, offset in (("v", 0), ("upper", part)):
-                indices = ", ".join(str(lane + offset) for lane in lower)
-                lines.append(f"  {half} = TW_SHUFFLE_TWO(all[{2 * i}], all[{2 * i + 1}], {indices});")
-            lines.append(f"  all[{i}] = {expression};")
-    lines.append("  v = all[0];")
-    while part > 1:
-        part //= 2
-        lines += [f"  upper = TW_SHUFFLE(v, {', '.join(str(i ^ part) for i in range(lanes))});", f"  v = {expression};"]
-    whole = lanes // ROW_UNROLL
-    lines += [f"  all[{way}] = TW_SHUFFLE(v, {', '.join([str(way * whole)] * lanes)});" for way in range(ROW_UNROLL)]
-    return "\n".join([*lines, "}", ""])
 
 
 REDUCTIONS = (

@@ -17,10 +17,7 @@ WIDE_BITS = 512
 
 
 def exp2_down(b: Builder, x: Value) -> Value:
-    """2**x of float32 not above 0; below 2**-125.5 perhaps 0; NaN of NaN.
-
-    The polynomials are those of `benchmarks/studies/function_coefficients.py`.
-    """
+    """2**x of float32 not above 0; below 2**-125.5 perhaps 0; NaN of NaN. The polynomials are minimax ones."""
     if x.type.size_bits == WIDE_BITS:
         return b.apply(Operation.SCALE, _polynomial(b, b.apply(Operation.FRACTION, x), OF_FRACTION), x)
     n = b.apply(Operation.ROUND, x)
