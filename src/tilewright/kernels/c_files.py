@@ -24,7 +24,7 @@ class CTexts:
 
     >>> from tilewright.kernels.dialects import vocabulary
     >>> CTexts(vocabulary.__file__)["comparisons"].splitlines()[0]
-    '#ifndef TW_WORDS'
+    'TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }'
     """
 
     module: str

@@ -266,7 +266,8 @@ class _Growing:
         if self.random.random() < 0.3:
             count = right & (wanted.bits - 1) if self.random.random() < 0.4 else self.random.randrange(wanted.bits)
             return self.b.apply(self.random.choice((Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT)), left, count)
-        return ~left if self.random.random() < 0.1 else self.b.apply(self.random.choice(TWO_INTEGERS), left, right)
+        two = (*TWO_INTEGERS, *([Operation.WITH_SIGN] if wanted.is_signed else []))
+        return ~left if self.random.random() < 0.1 else self.b.apply(self.random.choice(two), left, right)
 
     def _compared(self) -> Value | None:
         wanted = self._type(is_number)
