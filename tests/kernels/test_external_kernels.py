@@ -228,7 +228,7 @@ def of_the_how_to(name: str) -> MicroKernel:
     return kernel
 
 
-OTHER_TYPES = {"matmul_portable_f64_4x8": "float64", "matmul_portable_s16_2x8": "int32"}
+OTHER_TYPES = {"matmul_portable_s16_2x8": "int32"}
 
 
 @pytest.mark.parametrize("name", OTHER_TYPES)
