@@ -25,6 +25,7 @@ import numpy as np
 
 from tilewright.kernels import registered
 from tilewright.render.assembly.function import assembly, unit
+from tilewright.render.c.kernel_sources import rendered
 from tilewright.render.c.tiles.rendering import TileTexts
 from tilewright.runtime.compilation import toolchain
 from tilewright.tile.dialects.registry import dialects
@@ -143,7 +144,7 @@ def shares(run: int, directory: Path) -> None:
         kernel = by_name.get(other)
         if kernel is not None:
             of_kernel = Shape(kernel.rows, kernel.columns // kernel.lanes, kernel.lanes)
-            source = kernel.emit("tile", frozenset({(of_kernel.rows, of_kernel.vectors)}))
+            source = rendered(kernel.emit("tile", frozenset({(of_kernel.rows, of_kernel.vectors)})))
             text = "#pragma GCC visibility push(default)\n" + str(source.content)
             own = compiled(text, kernel.features, directory, f"own{key}")
             timed["kernel"], work["kernel"] = tile_call(own, harness, "tile", how, of_kernel, by_abi=True)
@@ -194,7 +195,7 @@ def cost(directory: Path) -> None:
     functions = spent("C text", lambda: [in_c.function(one) for one in programs])
     for name, text in (
         ("cc", f"{in_c.definitions()}{''.join(functions)}"),
-        ("cc of kernel", str(kernel.emit("tile", None).content)),
+        ("cc of kernel", str(rendered(kernel.emit("tile", None)).content)),
     ):
         words = command_for(text, kernel.features, directory)
         spent(name, lambda: subprocess.run(words, check=True))  # noqa: B023
