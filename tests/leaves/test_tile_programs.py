@@ -94,3 +94,13 @@ def test_a_position_outside_is_reported() -> None:
     values: dict[str, np.ndarray] = {"x": np.zeros((5, 40), np.float32), "at": np.arange(4, 41)}
     with by_tile_programs(), pytest.raises(IndexError, match="40"):
         interpreted(compiler.plan(graph, Machine.named("x86-64-v3")), values)
+
+
+def test_shuffled_integers_stay_integers() -> None:
+    builder = Builder("pixels")
+    x, y = (builder.input(name, shape, "int64") for name, shape in (("x", (40, 3)), ("y", (3, 1))))
+    graph = builder.graph((builder.map("minimum", builder.transpose(x, (1, 0)), y).name,))
+    values: dict[str, np.ndarray] = {"x": (1 << 60) + np.arange(120).reshape(40, 3), "y": np.full((3, 1), (1 << 60) + 61)}
+    with by_tile_programs() as programs:
+        interpreted(compiler.plan(graph, Machine.named("x86-64-v3")), values)
+    assert programs

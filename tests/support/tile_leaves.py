@@ -13,6 +13,7 @@ from tilewright.block.integers import evaluated
 from tilewright.block.interpreter import Thread
 from tilewright.block.statements import Leaf
 from tilewright.errors import InternalError
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import CALLER, LoweredTile, PlaceArgument, TileArgument
 from tilewright.leaves.registry import lowered
@@ -74,7 +75,6 @@ def _passed(thread: Thread, argument: TileArgument) -> Array | int:
 
 def _compare(own: Array, wanted: Array, rtol: float, leaf: Leaf) -> None:
     a, b = own.astype(np.longdouble), wanted.astype(np.longdouble)
+    rtol = 0 if own.dtype.kind in "iu" and leaf.computed_type in INTEGERS else rtol
     if not np.allclose(a, b, rtol=rtol, atol=rtol, equal_nan=True):
-        raise InternalError(
-            f"{leaf.note} of {leaf.computed_type} differs: {a[~np.isclose(a, b)][:4]}, {b[~np.isclose(a, b)][:4]}"
-        )
+        raise InternalError(f"{leaf.note} of {leaf.computed_type} differs: {a[a != b][:4]}, {b[a != b][:4]}")

@@ -37,7 +37,7 @@ from tilewright.tile.program import (
     Value,
     Variable,
 )
-from tilewright.tile.types import BITS, INDEX, Type
+from tilewright.tile.types import BITS, INDEX, Type, vector
 
 
 class Builder:
@@ -184,7 +184,7 @@ class Builder:
 
     def pairs(self, unsigned: Value, signed: Value) -> Value:
         """Products of bytes, neighbours added in 16 bits."""
-        return self.instruction(Operation.PAIRS, Type("int16", unsigned.type.lanes // 2), (unsigned, signed))
+        return self.instruction(Operation.PAIRS, vector("int16", unsigned.type.lanes // 2), (unsigned, signed))
 
     def scale(self, value: Value, power: Number, *, is_near: bool = False) -> Value:
         """`value * 2**floor(power)`; `is_near` promises what `Operation` says of a detail."""
@@ -206,7 +206,7 @@ class Builder:
 
     def splat(self, value: Value, lanes: int) -> Value:
         """A scalar in all lanes."""
-        return self.instruction(Operation.SPLAT, Type(value.type.dtype, lanes), (value,))
+        return self.instruction(Operation.SPLAT, vector(value.type.dtype, lanes), (value,))
 
     def iota(self, value_type: Type) -> Value:
         """0, 1, 2, ..."""
@@ -222,7 +222,7 @@ class Builder:
 
     def shuffle(self, values: Sequence[Value], lanes: Sequence[int]) -> Value:
         """Lanes of one or two values behind each other, by number; -1 is a zero."""
-        value_type, first = Type(values[0].type.dtype, len(lanes)), values[0]
+        value_type, first = vector(values[0].type.dtype, len(lanes)), values[0]
         if isinstance(first, Constant) and first.number == 0 and all(one is first for one in values):
             return self.constant(0, value_type)
         return self.instruction(Operation.SHUFFLE, value_type, tuple(values), tuple(lanes))

@@ -10,7 +10,7 @@ from tilewright.records import record
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Value
-from tilewright.tile.types import INDEX, Type
+from tilewright.tile.types import INDEX, vector
 
 
 @record(eq=False)
@@ -46,7 +46,7 @@ def plus(points: Points, sum_: Position, more: Position, factor: IndexLike = 1) 
 
 def spread(points: Points, index: IndexLike) -> Value:
     """An integer in all lanes."""
-    b, of = points.builder, Type(INDEX.dtype, points.lanes)
+    b, of = points.builder, vector(INDEX.dtype, points.lanes)
     return b.constant(index, of) if isinstance(index, int) else b.splat(b.index_value(index), points.lanes)
 
 

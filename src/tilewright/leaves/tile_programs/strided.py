@@ -6,7 +6,7 @@ from tilewright.leaves.tile_programs.lanes import Lanes
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.program import Buffer, Value
-from tilewright.tile.types import Type
+from tilewright.tile.types import Type, vector
 
 EVERY_OTHER = 2
 BYTE, WORD = 8, 32
@@ -48,6 +48,6 @@ def _every_other(b: Builder, buffer: Buffer, place: IndexLike, of: Type, lanes: 
 
 def _bytes(b: Builder, low: Value, high: Value) -> Value:
     """The lower bytes of some words and the upper ones of others."""
-    words = Type("int16" if low.type.is_signed else "uint16", low.type.lanes // 2)
+    words = vector("int16" if low.type.is_signed else "uint16", low.type.lanes // 2)
     halves = b.bitcast(low, words) << BYTE >> BYTE, b.bitcast(high, words) >> BYTE
     return b.cast(b.shuffle(halves, range(low.type.lanes)), low.type.dtype)

@@ -80,7 +80,7 @@ class Values:
         """A function of numbers: of integers where all are and it has such a form, else of floats."""
         if self.type.is_float:
             return self.checked(name, operands)
-        if all(operand.type is self.type for operand in operands) and has_integer_form(name):
+        if all(operand.type == self.type for operand in operands) and has_integer_form(name):
             return self.checked(name, operands)
         return self.checked(name, [self.builder.cast(operand, "float64") for operand in operands])
 
@@ -98,7 +98,7 @@ class Values:
 
     def number(self, value: Value) -> Value:
         """A value in the type that is computed in; of a mask 1 or 0."""
-        return value if value.type is self.type else stored(self.builder, value, self.type.dtype)
+        return value if value.type == self.type else stored(self.builder, value, self.type.dtype)
 
     def mask(self, condition: Scalar) -> Value:
         """The lanes in which a condition holds; a number does where it is not 0."""

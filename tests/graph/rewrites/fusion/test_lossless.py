@@ -121,6 +121,7 @@ def clipped(low: float, high: float) -> Scalar:
         (apply("round", Load(0)), "int16", "float32", False),
         (clipped(0, 255), "int8", "float32", False),
         (clipped(0, 255), "float32", "float32", False),
+        (clipped(0, -1), "int16", "float32", False),  # -1 becomes 255
         (clipped(0, 255), "int16", "int32", False),
     ],
 )

@@ -254,7 +254,7 @@ def _is_clipped(body: Scalar, dtype: str) -> bool:
     """Whether a float is within the range of an integer type, or NaN: both types cut off its fraction then, and make 0 of NaN."""
     match body:
         case Apply("minimum", (Apply("maximum", (_, Literal(low))), Literal(high))):
-            return bool(np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max)
+            return bool(np.iinfo(dtype).min <= low <= high <= np.iinfo(dtype).max)
     return False
 
 
