@@ -104,3 +104,13 @@ def test_shuffled_integers_stay_integers() -> None:
     with by_tile_programs() as programs:
         interpreted(compiler.plan(graph, Machine.named("x86-64-v3")), values)
     assert programs
+
+
+def test_looked_up_halves_are_not_computed_as_positions_are() -> None:
+    builder = Builder("halves")
+    x, at = builder.input("x", (5, 9), "float16"), builder.input("at", (7,), "int32")
+    graph = builder.graph((builder.record(gather, x, at, 0, kind="gather").name,))
+    values: dict[str, np.ndarray] = {"x": np.linspace(0, 1, 45).reshape(5, 9).astype("f2"), "at": np.arange(-3, 4, dtype="i4")}
+    with by_tile_programs() as programs:
+        interpreted(compiler.plan(graph, Machine.named("x86-64-v3")), values)
+    assert programs

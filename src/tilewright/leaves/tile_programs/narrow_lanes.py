@@ -30,8 +30,9 @@ def lane_type(loops: VectorLoops) -> str:
     What is computed in floats must be exact in integers, too.
     """
     computed, types = loops.computed_type, {operand.dtype for operand in (*loops.reads, loops.write)}
-    if isinstance(loops.operator.body, Load) and loops.write.dtype in HALVES and loops.reads[0].dtype in ROUNDED_ONCE:
-        return loops.reads[0].dtype
+    body = loops.operator.body
+    if isinstance(body, Load) and loops.write.dtype in HALVES and (copied := loops.reads[body.read].dtype) in ROUNDED_ONCE:
+        return copied
     if not types <= INTEGERS | {"bool"}:
         return computed
     width = max(map(element_bytes, types))
@@ -40,7 +41,7 @@ def lane_type(loops: VectorLoops) -> str:
     names = sorted((f"int{8 * width}", f"uint{8 * width}"), key=lambda name: name not in types)
     reads = [read.dtype for read in loops.reads]
     is_enough = _wraps if computed in INTEGERS else _is_exact
-    return next((name for name in names if is_enough(loops.operator.body, name, reads)), computed)
+    return next((name for name in names if is_enough(body, name, reads)), computed)
 
 
 def _wraps(scalar: Scalar, dtype: str, reads: Sequence[str]) -> bool:
