@@ -98,7 +98,7 @@ class Vocabulary:
 
     def keep(self, t: Type) -> str:
         """A macro that keeps a vector in a register."""
-        if self.dialect.architecture != "any":
+        if self.is_x86 or self.dialect.architecture in REGISTERS:
             letter = self.constraint(t)
             return self.define(f"keep_{letter}", f'#define keep_{letter}(v) __asm__("" : "+{letter}"(v))')
         letters = {"x86_64": "x", "aarch64": "w", "powerpc64": "wa"}
