@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.short_types import FLOATS, POWER_TYPE
+
 BITS: Mapping[str, str] = MappingProxyType(
-    {"bfloat16": "uint16", **{f"float8_{kind}": "uint8" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")}}
+    {"bfloat16": "uint16", POWER_TYPE: "uint8", **{name: "uint8" for name in FLOATS if name.startswith("float8")}}
 )
 """By name of the types that torch and ml_dtypes know, and NumPy does not, the type that holds their bits."""
 

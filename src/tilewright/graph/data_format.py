@@ -34,6 +34,7 @@ import numpy as np
 
 from tilewright.dtypes import dtype_named
 from tilewright.records import record
+from tilewright.short_types import FLOATS, POWER_TYPE
 
 T = TypeVar("T")
 Encoded: TypeAlias = Any
@@ -42,7 +43,7 @@ ARRAY_TYPES = frozenset(
     (
         *("bool", "complex64", "complex128", "float16", "bfloat16", "float32", "float64"),
         *(f"{sign}int{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)),
-        *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+        *(POWER_TYPE, *FLOATS),
     )
 )
 TYPES = ARRAY_TYPES | {"object"}

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
+from tilewright.short_types import FLOATS, INTEGER_BITS, POWER_TYPE
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 BYTES = frozenset(("int8", "uint8"))
 HALVES = frozenset(("float16", "bfloat16"))
-BYTE_FLOATS = frozenset(("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"))
-SHORT_TYPES = BYTE_FLOATS | {"int2", "int4", "uint2", "uint4", "float4_e2m1fn"}
+SHORT_TYPES = frozenset((*FLOATS, *INTEGER_BITS, POWER_TYPE))
 """Types of elements in memory, a byte each, with which only maps in float32 compute."""
 IN_FLOAT32 = frozenset(("bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16", "float32")) | SHORT_TYPES
 """Types whose values all are float32 values."""

@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.records import record
+from tilewright.short_types import POWER_TYPE
 
 
 def is_short_float(dtype: Any) -> bool:
@@ -68,8 +69,6 @@ def number_of(value: float, dtype: Any) -> float:
 
 
 INFINITY, NAN, NEGATIVE_ZERO = "infinity", "NaN", "-0"
-POWER = "float8_e8m0fnu"
-"""Powers of two and NaN: no zero, and nothing negative."""
 
 
 @record
@@ -98,9 +97,9 @@ def numbers_of(dtype: str) -> Numbers:
     floats = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     infinity, nan, zero = np.array([np.inf, np.nan, -0.0]).astype(dtype).astype(np.float64)
     held = {INFINITY: np.isinf(infinity), NAN: np.isnan(nan), NEGATIVE_ZERO: zero == 0 and np.signbit(zero)}
-    digits = 1 if dtype == POWER else floats.nmant + 1
+    digits = 1 if dtype == POWER_TYPE else floats.nmant + 1
     finest = round(log2(float(floats.smallest_subnormal)))
-    lowest = float(floats.smallest_normal if dtype == POWER else -floats.max)
+    lowest = float(floats.smallest_normal if dtype == POWER_TYPE else -floats.max)
     return Numbers(digits, finest, lowest, float(floats.max), frozenset(other for other, is_held in held.items() if is_held))
 
 

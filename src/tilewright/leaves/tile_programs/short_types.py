@@ -3,48 +3,15 @@
 Integers keep the low bits of their whole part. Floats are rounded to the nearest, ties to even; what is beyond the largest
 becomes infinity, or where a type has none NaN, and in float4, which has neither, the largest.
 float8e8m0 has powers of two alone, from 2^-127 on; what lies between two is stored as the nearer one, and a middle as the upper.
-Source: the OCP 8-bit floating point specification 1.0, and that of microscaling formats 1.0 (e8m0); Graphcore's 8-bit types
-(`fnuz`) as in ONNX's documentation of float8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from tilewright.records import record
+from tilewright.short_types import FLOATS, INTEGER_BITS, POWER_TYPE, ShortFloat
 from tilewright.tile.builder import Builder
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
-
-@record
-class ShortFloat:
-    """How codes stand for numbers: exponents and mantissas, from the upper bits on, behind the sign."""
-
-    mantissa_bits: int
-    bias: int
-    sign: int
-    """The sign's bit, by its value."""
-    largest: int
-    """The code of the largest number."""
-    beyond: int
-    """The code of larger numbers."""
-    not_a_number: int
-    has_negative_zero: bool
-
-
-FLOATS: Mapping[str, ShortFloat] = MappingProxyType(
-    {
-        "float8_e4m3fn": ShortFloat(3, 7, 0x80, 0x7E, 0x7F, 0x7F, True),
-        "float8_e4m3fnuz": ShortFloat(3, 8, 0x80, 0x7F, 0x80, 0x80, False),
-        "float8_e5m2": ShortFloat(2, 15, 0x80, 0x7B, 0x7C, 0x7E, True),
-        "float8_e5m2fnuz": ShortFloat(2, 16, 0x80, 0x7F, 0x80, 0x80, False),
-        "float4_e2m1fn": ShortFloat(1, 1, 0x8, 0x7, 0x7, 0x8, True),
-    }
-)
-INTEGER_BITS: Mapping[str, int] = MappingProxyType({"int4": 4, "uint4": 4, "int2": 2, "uint2": 2})
-POWER_TYPE = "float8_e8m0fnu"
 NAN = float("nan")
 INFINITY_BITS = 0x7F800000
 
