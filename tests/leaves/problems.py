@@ -193,7 +193,7 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "transposed maps": (
         "",
         (
-            *(_turned(dtype, 9, "float32") for dtype in ("float32", "uint8", "bfloat16", "int32")),
+            *(_turned(dtype, 9, "float32") for dtype in ("float32", "uint8", "bfloat16", "int32", "int64")),
             *(_turned(dtype, 37, dtype) for dtype in ("float64", "int8", "int16", "int64", "float16")),
             _turned("float32", 37, "float32", "exp"),
         ),

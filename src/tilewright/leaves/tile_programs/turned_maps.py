@@ -28,20 +28,24 @@ from tilewright.tile.types import Type, element_type, vector
 
 MOST_LANES = 16
 """Of elements of fewer than 32 bits: tiles of more lanes have more rows than there are registers."""
+MOST_BYTES = 64
+"""Of a row of a tile: doubles that become floats have fewer lanes than these."""
 SHORT_CYCLES = 2.0
 """A vector, of expressions whose rows are computed from registers."""
 
 
 def lowered(loops: VectorLoops, rows: str, turned: Iterable[int]) -> LoweredTile:
     """The program of a box of which some reads lie along other rows than the write."""
-    lanes = min(loops.lanes, MOST_LANES * element_bytes(lane_type(loops)) // WORD_BYTES)
-    return _TurnedMap(replace(loops, lanes=lanes), rows, turned).lowered()
+    numbers = tuple(turned)
+    most = min(MOST_LANES, MOST_BYTES // max(element_bytes(loops.reads[number].dtype) for number in numbers))
+    lanes = min(loops.lanes, most * element_bytes(lane_type(loops)) // WORD_BYTES)
+    return _TurnedMap(replace(loops, lanes=lanes), rows, numbers).lowered()
 
 
 class _TurnedMap(MapProgram):
-    def __init__(self, loops: VectorLoops, rows_axis: str, turned: Iterable[int]) -> None:
+    def __init__(self, loops: VectorLoops, rows_axis: str, turned: tuple[int, ...]) -> None:
         MapProgram.__init__(self, loops)
-        self.rows_axis, self.turned = rows_axis, tuple(turned)
+        self.rows_axis, self.turned = rows_axis, turned
         self.row: Mapping[int, Value] = {}
         """The current row of the tile of each read."""
 
