@@ -25,9 +25,10 @@ ROUNDED_ONCE = INTEGERS - {"int64", "uint64"}
 
 
 def lane_type(loops: VectorLoops) -> str:
-    """The type in which a map is computed: integers as wide as its widest elements where these are enough.
+    """The type of the lanes of a map: integers as wide as its widest elements, where the result stays the same.
 
-    What is computed in floats must be exact in integers, too.
+    Of an integer type, its lowest bits must be right (`_wraps`); of float32, every value must be an integer that the lanes hold
+    (`_is_exact`). Halves that are only copied or rounded once stay what they are.
     """
     computed, types = loops.computed_type, {operand.dtype for operand in (*loops.reads, loops.write)}
     body = loops.operator.body

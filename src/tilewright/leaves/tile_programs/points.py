@@ -26,7 +26,11 @@ WORD_BYTES = 4
 
 
 def may_be_in_place(loops: VectorLoops) -> bool:
-    """Whether the result may lie where something is read, under whatever name: as much is known of strides of one layout."""
+    """Whether the result may lie where something is read.
+
+    Buffers of other names may be the same memory: layers share loops, whose buffers are arguments. Then both have one element
+    type and one layout, so that no stride is known to differ.
+    """
     write = loops.write
 
     def may_be_same(read: View | Gather) -> bool:

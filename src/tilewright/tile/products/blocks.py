@@ -17,14 +17,15 @@ BLOCK = 4
 
 
 class BlockTile(ProductTile):
-    """Rows that the last block lacks are zeros."""
+    """A tile of blocks of BLOCK x BLOCK accumulators. Its rows may be no multiple of BLOCK: those that the last block has beyond
+    them are multiplied as zeros, and not stored."""
 
     def __init__(self, arithmetic: Arithmetic, shape: Shape, options: Options) -> None:
         super().__init__(arithmetic, shape, options)
         self.block_rows = range(0, shape.rows, BLOCK)
 
     def steps(self, left: IndexLike, right: IndexLike) -> None:
-        """All of k, where rows of A lie side by side and where they do not; then the accumulators as vectors."""
+        """All of k, once for a stride of 1 between rows of A and once for others; then the accumulators become vectors."""
         builder, width = self.builder, self.shape.vectors * BLOCK
         places = [(i, j) for i in self.block_rows for j in range(self.shape.vectors)]
         made = builder.tiles(*((Type(self.arithmetic.total, BLOCK, BLOCK), BLOCK, BLOCK) for _ in places))
