@@ -323,8 +323,8 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     const long at_b = block / 22;
     if ((block / 22) != last_b) {
       last_b = block / 22;
-      pack_1cbc6712(B + at_b * stride_B_0, packed_B, stride_B_1, stride_B_2, 64, 512, 4096);
-      pack_1cbc6712(D + at_b * stride_D_0, packed_D, stride_D_1, stride_D_2, 512, 64, 32768);
+      pack_2ecf31f4(B + at_b * stride_B_0, packed_B, stride_B_1, stride_B_2, 64, 512, 4096);
+      pack_2ecf31f4(D + at_b * stride_D_0, packed_D, stride_D_1, stride_D_2, 512, 64, 32768);
     }
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);

@@ -109,9 +109,9 @@ def product(name: str, arithmetic: Arithmetic, shape: Shape, options: Options = 
     tile(k, a: float32, a_row, a_column, b: float32, b_row, c: float32 written, c_row, accumulate)
       variable s0 = 0: float32x8
       for p from 0 to k by 1
-        v0 = load b[b_row*p]: float32x8
-        v1 = broadcast a[a_column*p]: float32x8
-        v2 = multiply-add v1, v0, s0: float32x8
+        v0 = broadcast a[a_column*p]: float32x8
+        v1 = load b[b_row*p]: float32x8
+        v2 = multiply-add v0, v1, s0: float32x8
         s0 = v2
       if accumulate
         v3 = load c[0]: float32x8
