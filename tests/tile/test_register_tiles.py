@@ -158,7 +158,8 @@ def test_numbered_registers_in_c(name: str, tmp_path: Path) -> None:
 def test_compilers_know_the_instructions(compiler: str) -> None:
     texts = [unit(matrix_product(*types), dialects()["amx"]).replace("product(", f"{name}(") for name, types in OPERANDS.items()]
     features = dialects()["amx"].features | {"amx_int8", "amx_bf16"}
-    build([KernelSource(SourceKind.C, text) for text in texts], features, compiler)
+    library = build([KernelSource(SourceKind.C, text) for text in texts], features, compiler).read_bytes()
+    assert all(f"{name}\0".encode() in library for name in OPERANDS)
 
 
 def test_leaves_do_without_the_tiles() -> None:

@@ -32,9 +32,8 @@ from typing import Any, TypeAlias, TypeVar, Union
 
 import numpy as np
 
-from tilewright.dtypes import dtype_named
+from tilewright.dtypes import FLOATS, POWER_TYPE, dtype_named
 from tilewright.records import record
-from tilewright.short_types import FLOATS, POWER_TYPE
 
 T = TypeVar("T")
 Encoded: TypeAlias = Any

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tilewright.dtypes import FLOATS, INTEGER_BITS, POWER_TYPE
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
-from tilewright.short_types import FLOATS, INTEGER_BITS, POWER_TYPE
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 BYTES = frozenset(("int8", "uint8"))

@@ -17,8 +17,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.dtypes import POWER_TYPE
 from tilewright.records import record
-from tilewright.short_types import POWER_TYPE
 
 
 def is_short_float(dtype: Any) -> bool:

@@ -7,7 +7,7 @@ float8e8m0 has powers of two alone, from 2^-127 on; what lies between two is sto
 
 from __future__ import annotations
 
-from tilewright.short_types import FLOATS, INTEGER_BITS, POWER_TYPE, ShortFloat
+from tilewright.dtypes import FLOATS, INTEGER_BITS, POWER_TYPE, ShortFloat
 from tilewright.tile.builder import Builder
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
