@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.papers.unrolled_text import generated
 from tilewright.errors import InternalError
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.registry import dialect_for
 from tilewright.machine.machine import Machine
 from tilewright.runtime.compilation import toolchain
@@ -66,7 +66,7 @@ class GeneratedProduct:
 
     def function(self, factors: Factors) -> Any:
         """The compiled product, with the number of times that it is computed as its first argument."""
-        text = f"{self.dialect.prelude}\n{EXPORT}{generated(factors, self.dialect.lanes)}{REPEATED}"
+        text = f"{EXPORT}{generated(factors, self.dialect.lanes)}{REPEATED}"
         path = Path(self._directory.name) / f"{factors.rows}-{factors.columns}-{factors.steps}.so"
         architecture, features = self.machine.architecture, self.dialect.features
         path.write_bytes(toolchain.find().compile(text, architecture=architecture, features=features))

@@ -1,4 +1,4 @@
-"""The paper's generator: C += A B with its loops unrolled and jammed, in the vocabulary of vector dialects (Figures 4 to 6).
+"""The paper's generator: C += A B with its loops unrolled and jammed, in vectors of GCC and Clang (Figures 4 to 6).
 
 A tile of rows x columns of C is loaded, stays in registers while k runs, `steps` at a time, and is stored. Where the paper has
 scalar loops behind the last whole tile there are masked vectors (columns), tiles of one row (rows), and a loop over single steps.
@@ -11,6 +11,23 @@ from collections.abc import Iterator
 from tilewright.tune.unroll.searches import Factors
 
 NAME = "unrolled_product"
+VECTORS = """\
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#define INLINE static inline __attribute__((always_inline, unused))
+#define EACH for (long lane = 0; lane < LANES; lane++)
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef float unaligned __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+INLINE vec load(const float *p) { return *(const unaligned *)p; }
+INLINE void store(float *p, vec v) { *(unaligned *)p = v; }
+INLINE vec load_part(const float *p, long n) { vec v = {0}; EACH if (lane < n) v[lane] = p[lane]; return v; }
+INLINE void store_part(float *p, vec v, long n) { EACH if (lane < n) p[lane] = v[lane]; }
+INLINE vec splat(float x) { return x - (vec){0}; }
+INLINE vec multiply_add(vec a, vec b, vec c) { return a * b + c; }
+"""
 PARAMETERS = "long m, long n, long k, const float *a, long a_row, const float *b, long b_row, float *c, long c_row"
 
 
@@ -18,18 +35,18 @@ def generated(factors: Factors, lanes: int) -> str:
     """C text of `void unrolled_product(m, n, k, a, a_row, b, b_row, c, c_row)`; strides are in floats.
 
     >>> print(tile(Factors(1, 16, 1), 16, is_whole=True))
-    vec c0_0 = tw_load(&c[i * c_row + j]);
+    vec c0_0 = load(&c[i * c_row + j]);
     for (l = 0; l < k; l += 1) {
-      vec b0_0 = tw_load(&b[l * b_row + j]);
-      vec a0_0 = tw_splat(a[i * a_row + l]);
-      c0_0 = tw_multiply_add(a0_0, b0_0, c0_0);
+      vec b0_0 = load(&b[l * b_row + j]);
+      vec a0_0 = splat(a[i * a_row + l]);
+      c0_0 = multiply_add(a0_0, b0_0, c0_0);
     }
-    tw_store(&c[i * c_row + j], c0_0);
+    store(&c[i * c_row + j], c0_0);
     """
     single = factors._replace(rows=1)
     return "\n".join(
         [
-            "typedef tw_vec vec;",
+            VECTORS.replace("LANES", str(lanes)),
             f"EXPORT void {NAME}({PARAMETERS}) {{",
             "  long i = 0, j, l;",
             f"  for (; i + {factors.rows} <= m; i += {factors.rows}) {{",
@@ -84,11 +101,11 @@ def _steps(factors: Factors, lanes: int, *, is_whole: bool) -> Iterator[str]:
             yield f"vec b{step}_{vector} = {_load(place, is_whole)};"
     for row in range(factors.rows):
         for step in steps:
-            yield f"vec a{row}_{step} = tw_splat(a[{_at('i', row)} * a_row + {_at('l', step, is_last=True)}]);"
+            yield f"vec a{row}_{step} = splat(a[{_at('i', row)} * a_row + {_at('l', step, is_last=True)}]);"
     for step in steps:
         for row in range(factors.rows):
             for vector in vectors:
-                yield f"c{row}_{vector} = tw_multiply_add(a{row}_{step}, b{step}_{vector}, c{row}_{vector});"
+                yield f"c{row}_{vector} = multiply_add(a{row}_{step}, b{step}_{vector}, c{row}_{vector});"
 
 
 def _at(name: str, offset: int, *, is_last: bool = False) -> str:
@@ -103,8 +120,8 @@ def _column(vector: int, lanes: int) -> str:
 
 
 def _load(place: str, is_whole: bool) -> str:
-    return f"tw_load(&{place})" if is_whole else f"tw_load_part(&{place}, left)"
+    return f"load(&{place})" if is_whole else f"load_part(&{place}, left)"
 
 
 def _store(place: str, value: str, is_whole: bool) -> str:
-    return f"tw_store(&{place}, {value});" if is_whole else f"tw_store_part(&{place}, {value}, left);"
+    return f"store(&{place}, {value});" if is_whole else f"store_part(&{place}, {value}, left);"

@@ -23,9 +23,9 @@ LEFT = {
     "FEW_PLACES",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
-    # granularity that plans and text have in common: of masked keys, and of rows that vector dialects take together
+    # granularity that plans and text have in common: of masked keys, and of rows that loops take together
     "LANES",
-    "ROW_UNROLL",
+    "WAYS",
     # what a language takes: dimensions of a product, the least side of its tiles, elements that an address counts, widths of
     # text; warps and stages of kernels without a product
     "MATRIX",

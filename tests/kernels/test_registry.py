@@ -22,7 +22,7 @@ from tilewright.kernels import (
     unregister,
 )
 from tilewright.kernels.contract import COLUMNS
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
 

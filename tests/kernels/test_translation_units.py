@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import InternalError
-from tilewright.kernels import dialect_for
-from tilewright.kernels.translation_units import definitions, joinable, joined, used_prelude
+from tilewright.kernels.translation_units import joinable, joined
 
 HELPER = "static int scaled(int x) {\n  return x * FACTOR;\n}\n"
 
@@ -33,18 +32,3 @@ def test_texts_of_two_dialects_are_not_joined() -> None:
     assert joinable(texts) == [[0, 2, 3], [1]]
     for group in joinable(texts):
         joined([texts[place] for place in group])
-
-
-def test_a_text_may_ask_for_its_dialect() -> None:
-    """`#ifdef` of a macro that is left out would silently choose the code of another dialect."""
-    prelude = dialect_for("x86_64", frozenset({"avx2", "fma"})).prelude
-    assert used_prelude(prelude, "int x;") == "#ifndef TW_DIALECT_AVX2\n#define TW_DIALECT_AVX2\n#endif\n"
-
-
-def test_definitions_are_found_whoever_forgot_them() -> None:
-    """Threads that ask at once, and a cache that is full, have definitions of their own."""
-    prelude = dialect_for("any", frozenset()).prelude
-    first = used_prelude(prelude, "tw_load(p)")
-    definitions.cache_clear()
-    assert "tw_vec tw_load(" in first
-    assert used_prelude(prelude, "tw_load(p)") == first

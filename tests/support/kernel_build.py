@@ -16,7 +16,7 @@ from pathlib import Path
 import filelock
 
 from tilewright import settings
-from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.contract import matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.render.c.kernel_sources import rendered
@@ -162,7 +162,7 @@ def load(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles:
 
 
 @cache
-def dialect_library(dialect: VectorDialect, compiler: str, body: str) -> ctypes.CDLL:
-    """`body` compiled after the dialect's prelude; EXPORT there marks what is exported."""
-    text = f"{dialect.prelude}\n#define EXPORT {EXPORT}\n{body}"
-    return ctypes.CDLL(str(build([KernelSource(SourceKind.C, text)], dialect.features, compiler)))
+def c_library(features: frozenset[str], body: str) -> ctypes.CDLL:
+    """`body` compiled by gcc for CPUs with these features; EXPORT there marks what is exported."""
+    text = f"#define EXPORT {EXPORT}\n{body}"
+    return ctypes.CDLL(str(build([KernelSource(SourceKind.C, text)], features, "gcc")))

@@ -2,7 +2,7 @@
 
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.registry import dialect_for, for_machine, register, registered, unregister
 
 __all__ = [

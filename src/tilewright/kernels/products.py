@@ -31,7 +31,7 @@ from tilewright.kernels.contract import (
     matrix_abi,
     matrix_parameters,
 )
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import dispatch_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.tile_sources import ProductSource, ProgramEnding

@@ -15,7 +15,7 @@ from typing import Any
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.kernels.contract import COLUMNS, DEPTH, FLOAT32, ElementTypes, MicroKernel, OperandRole
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.element_types import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32 import unrolled
 from tilewright.machine.machine import Machine

@@ -9,14 +9,14 @@ from typing import Any
 from tilewright.errors import TilewrightError
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import FLOAT32, MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 
 Case = tuple[int, int, bool, str]
 """Rows, vectors, whether the last vector is in part, and the call: its arguments are those of the ABI, and `last`, the number of
 columns in the last vector."""
 
 
-def dispatch_text(signature: str, cases: Iterable[Case], lanes: int | str = "TW_LANES") -> str:
+def dispatch_text(signature: str, cases: Iterable[Case], lanes: int) -> str:
     """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole. Others trap.
 
     >>> print(dispatch_text("void f(long m, long n)", [(6, 4, False, "f_6x4()")], 16))

@@ -9,7 +9,7 @@ from itertools import product as pairs
 from typing import Protocol
 
 from tilewright.kernels.contract import Along, Epilogue
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.records import record
 from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.description import Dialect

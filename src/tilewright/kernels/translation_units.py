@@ -1,32 +1,19 @@
-"""Translation units of single functions: of the dialect's vocabulary, only the definitions that a text uses."""
+"""Translation units of several texts: what these have in common stands there once."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 from tilewright.errors import InternalError
-from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.records import record
 
-VARIANT = """\
-#ifndef TW_VARIANT
-#define TW_VARIANT static __attribute__((noinline))
-#endif
-"""
-"""How the function of one shape is declared: whoever includes the text may have it inlined."""
 WEAK = "__attribute__((weak))"
 """Several objects of a library may define the function: their definitions are equal, and any of them is taken."""
-EXTERNAL = f"#define TW_VARIANT {WEAK}\n"
-"""The function is for callers in other translation units of the library."""
-
 WORD = re.compile(r"\w+")
 NAMES = re.compile(
     r"^#define (\w+)"  # macros
     r"|^TW_INLINE [\w ]+?\*?(\w+)\("  # functions
-    r"|^typedef [^;]*?(\w+)(?: __attribute__[^;]*)?;"  # types
-    r"|^TW_\w+\((\w+),",  # functions that a macro defines
+    r"|^typedef [^;]*?(\w+)(?: __attribute__[^;]*)?;",  # types
     re.MULTILINE,
 )
 """What a definition defines."""
@@ -35,29 +22,12 @@ DEFINE, UNDEFINE = "#define", "#undef"
 OPENING, CLOSING = re.compile(r"#if"), re.compile(r"#endif")
 
 
-@record
-class Definition:
-    """Lines that stand or fall together: a function, a type, a macro, or a conditional with all that is in it."""
-
-    text: str
-    names: frozenset[str]
-    """What it defines; nothing where its form is not known: it then always stays."""
-    words: frozenset[str]
-    """Every identifier in it."""
-
-
-def unit_text(dialect: VectorDialect, texts: Iterable[str]) -> str:
-    """The C of a translation unit whose functions of shapes are external."""
-    text = "\n".join(texts)
-    return "".join((*used_definitions(dialect.prelude, text), EXTERNAL, text))
-
-
 def joined(texts: Iterable[str]) -> str:
     """One translation unit for several: definitions that they have in common stand there once.
 
-    Legal because definitions of one name are equal in all of them: they follow from the same vocabulary. Two functions of one
-    name are an error of the compiler, two macros raise `InternalError`. Macros stay defined for the texts behind the first. The
-    start of GCC 12 takes 8 to 15 ms, a third of the time for a tile shape.
+    Legal because definitions of one name are equal in all of them. Two functions of one name are an error of the compiler, two
+    macros raise `InternalError`. Macros stay defined for the texts behind the first. The start of GCC 12 takes 8 to 15 ms, a
+    third of the time for a tile shape.
 
     >>> texts = [f"static int x;\\nint {name}(void) {{ return x; }}\\n" for name in "fg"]
     >>> joined(texts).count("static int x;")
@@ -80,7 +50,7 @@ def _check_macros(blocks: Iterable[str]) -> None:
 
 
 def joinable(texts: Sequence[str]) -> list[list[int]]:
-    """The positions of texts in groups that may be joined: those of two dialects, whose definitions differ, are in two groups.
+    """The positions of texts in groups that may be joined: those whose definitions differ are in two groups.
 
     >>> joinable(["#define LANES 8\\n", "#define LANES 16\\n", "int x;\\n", "#define LANES 8\\n#define ROWS 4\\n"])
     [[0, 2, 3], [1]]
@@ -106,48 +76,6 @@ def _defined(text: str) -> dict[str, str]:
     return {name: block for block in blocks for found in NAMES.findall(block) for name in found if name}
 
 
-def used_definitions(prelude: str, text: str) -> list[str]:
-    """The definitions of a prelude that a text uses, and those that these use, in their order.
-
-    >>> from tilewright.kernels import dialect_for
-    >>> prelude = dialect_for("any", frozenset()).prelude
-    >>> any("tw_sqrt(" in found for found in used_definitions(prelude, "tw_load(p)"))
-    False
-    """
-    found, by_name = definitions(prelude), _by_name(prelude)
-    kept: set[int] = set()
-    wanted = set(WORD.findall(text)).union(*(definition.words for definition in found if not definition.names))
-    while wanted:
-        fresh = {place for name in wanted for place in by_name.get(name, ())} - kept
-        kept |= fresh
-        wanted = {word for place in fresh for word in found[place].words}
-    return [definition.text for place, definition in enumerate(found) if place in kept or not definition.names]
-
-
-def used_prelude(prelude: str, text: str) -> str:
-    """The same with the guard, by whose macro a text asks for the dialect."""
-    ifndef, define, _ = prelude.split("\n", 2)
-    return "".join((ifndef, "\n", define, "\n", *used_definitions(prelude, text), "#endif\n"))
-
-
-@lru_cache(maxsize=32)
-def definitions(prelude: str) -> tuple[Definition, ...]:
-    """What a prelude consists of, without the guard around all of it."""
-    guard, _, rest = prelude.partition("#define")
-    body = rest.partition("\n")[2].removesuffix("#endif\n") if guard.startswith("#ifndef") else prelude
-    return tuple(_definition("".join(lines)) for lines in _blocks(body.splitlines(keepends=True)))
-
-
-@lru_cache(maxsize=32)
-def _by_name(prelude: str) -> dict[str, list[int]]:
-    """The places of definitions by what they define. Not these themselves: threads that ask at once may get equal ones each."""
-    named: dict[str, list[int]] = {}
-    for place, definition in enumerate(definitions(prelude)):
-        for name in definition.names:
-            named.setdefault(name, []).append(place)
-    return named
-
-
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
     """Lines that belong together: conditionals, continued lines, comments, and what is between braces or parentheses."""
     block: list[str] = []
@@ -161,8 +89,3 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
             block = []
     if block:
         yield block
-
-
-def _definition(text: str) -> Definition:
-    names = frozenset(name for found in NAMES.findall(text) for name in found if name)
-    return Definition(text, names, frozenset(WORD.findall(text)))

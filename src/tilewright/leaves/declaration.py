@@ -20,7 +20,7 @@ from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
@@ -142,7 +142,7 @@ class CFile(Protocol):
 
     @property
     def dialect(self) -> VectorDialect:
-        """The vocabulary of vectors."""
+        """The vectors."""
 
     @property
     def kernels(self) -> Mapping[str, MicroKernel]:
@@ -209,7 +209,7 @@ class Lowered(Protocol):
         """The statements that compute a box."""
 
     def helpers(self) -> list[Helper]:
-        """The functions that they call, beside the vocabulary of vectors."""
+        """The functions that they call."""
 
 
 @record

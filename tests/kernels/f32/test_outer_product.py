@@ -9,7 +9,7 @@ from tests.support.kernel_build import build, command
 from tilewright.errors import TilewrightError
 from tilewright.kernels import SourceKind, dialect_for
 from tilewright.kernels.contract import Variants
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.f32.outer_product import outer_product_kernel
 from tilewright.kernels.tile_sources import ProductSource
 from tilewright.tile.printer import printed

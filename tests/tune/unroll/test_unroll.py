@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 
 from benchmarks.papers.unrolled_product import GeneratedProduct
 from benchmarks.papers.unrolled_text import NAME, generated, tile
-from tests.support.kernel_build import dialect_library
+from tests.support.kernel_build import c_library
 from tilewright.kernels import dialect_for
 from tilewright.machine import Machine
 from tilewright.tune.unroll.agent import ILLEGAL_REWARD, MOST_MOVES, STOP, Agent, UnrollEnvironment, agent_search, q_network
@@ -32,29 +32,29 @@ def test_the_papers_figure_6():
     """Loads of both rows of B and of all of A stand before four multiply-adds in the order of Figure 6."""
     assert tile(Factors(2, 16, 2), 16, is_whole=True) == (
         """\
-vec c0_0 = tw_load(&c[i * c_row + j]);
-vec c1_0 = tw_load(&c[(i + 1) * c_row + j]);
+vec c0_0 = load(&c[i * c_row + j]);
+vec c1_0 = load(&c[(i + 1) * c_row + j]);
 for (l = 0; l + 2 <= k; l += 2) {
-  vec b0_0 = tw_load(&b[l * b_row + j]);
-  vec b1_0 = tw_load(&b[(l + 1) * b_row + j]);
-  vec a0_0 = tw_splat(a[i * a_row + l]);
-  vec a0_1 = tw_splat(a[i * a_row + l + 1]);
-  vec a1_0 = tw_splat(a[(i + 1) * a_row + l]);
-  vec a1_1 = tw_splat(a[(i + 1) * a_row + l + 1]);
-  c0_0 = tw_multiply_add(a0_0, b0_0, c0_0);
-  c1_0 = tw_multiply_add(a1_0, b0_0, c1_0);
-  c0_0 = tw_multiply_add(a0_1, b1_0, c0_0);
-  c1_0 = tw_multiply_add(a1_1, b1_0, c1_0);
+  vec b0_0 = load(&b[l * b_row + j]);
+  vec b1_0 = load(&b[(l + 1) * b_row + j]);
+  vec a0_0 = splat(a[i * a_row + l]);
+  vec a0_1 = splat(a[i * a_row + l + 1]);
+  vec a1_0 = splat(a[(i + 1) * a_row + l]);
+  vec a1_1 = splat(a[(i + 1) * a_row + l + 1]);
+  c0_0 = multiply_add(a0_0, b0_0, c0_0);
+  c1_0 = multiply_add(a1_0, b0_0, c1_0);
+  c0_0 = multiply_add(a0_1, b1_0, c0_0);
+  c1_0 = multiply_add(a1_1, b1_0, c1_0);
 }
 for (; l < k; l += 1) {
-  vec b0_0 = tw_load(&b[l * b_row + j]);
-  vec a0_0 = tw_splat(a[i * a_row + l]);
-  vec a1_0 = tw_splat(a[(i + 1) * a_row + l]);
-  c0_0 = tw_multiply_add(a0_0, b0_0, c0_0);
-  c1_0 = tw_multiply_add(a1_0, b0_0, c1_0);
+  vec b0_0 = load(&b[l * b_row + j]);
+  vec a0_0 = splat(a[i * a_row + l]);
+  vec a1_0 = splat(a[(i + 1) * a_row + l]);
+  c0_0 = multiply_add(a0_0, b0_0, c0_0);
+  c1_0 = multiply_add(a1_0, b0_0, c1_0);
 }
-tw_store(&c[i * c_row + j], c0_0);
-tw_store(&c[(i + 1) * c_row + j], c1_0);"""
+store(&c[i * c_row + j], c0_0);
+store(&c[(i + 1) * c_row + j], c1_0);"""
     )
 
 
@@ -66,7 +66,7 @@ def test_products_are_numpys_at_every_size(factors, features):
     if not dialect.features <= found.features:
         pytest.skip(f"this machine lacks {sorted(dialect.features - found.features)}")
     rows, vectors, steps = factors
-    library = dialect_library(dialect, "gcc", generated(Factors(rows, vectors * dialect.lanes, steps), dialect.lanes))
+    library = c_library(dialect.features, generated(Factors(rows, vectors * dialect.lanes, steps), dialect.lanes))
     source = np.random.default_rng(0)
     for m, n, k in product((0, 1, 7, 12), (1, dialect.lanes - 1, 2 * dialect.lanes + 3), (0, 1, 5, 16)):
         a, b, c = (source.standard_normal(shape).astype(np.float32) for shape in ((m, k + 2), (k, n + 1), (m, n + 3)))

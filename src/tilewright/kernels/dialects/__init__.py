@@ -1,1 +1,1 @@
-"""Vector dialects: one C vocabulary for every instruction set."""
+"""Vector dialects: what micro kernels know of the vectors of an instruction set."""

@@ -1,11 +1,7 @@
-"""The AVX2 dialect: 8 lanes, 16 registers, masks as vectors of integers."""
+"""AVX2 with FMA."""
 
 from __future__ import annotations
 
-from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.dialects.vocabulary import vector_dialect
+from tilewright.kernels.dialects.description import VectorDialect
 
-TEXTS = CTexts(__file__)
-
-
-DIALECT = vector_dialect("avx2", 256, 16, frozenset({"avx2", "fma"}), "x86_64", TEXTS["instructions"])
+DIALECT = VectorDialect("avx2", 256, 16, frozenset({"avx2", "fma"}))

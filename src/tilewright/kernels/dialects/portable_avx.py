@@ -1,14 +1,7 @@
-"""The portable dialect in vectors of 8 lanes, for x86 with AVX: for CPUs without AVX2 or FMA, whose registers are as wide.
-
-Its products and sums are two instructions, whatever features it is compiled for.
-"""
+"""The same for x86 with AVX, without AVX2 or FMA."""
 
 from __future__ import annotations
 
-from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.dialects.portable import portable_dialect
+from tilewright.kernels.dialects.description import VectorDialect
 
-TEXTS = CTexts(__file__)
-
-
-DIALECT = portable_dialect("portable_avx", 256, frozenset({"avx"}), "x86_64", TEXTS["parts"])
+DIALECT = VectorDialect("portable_avx", 256, 16, frozenset({"avx"}))

@@ -1,7 +1,7 @@
-"""The dialect of POWER10: the portable one."""
+"""POWER10."""
 
 from __future__ import annotations
 
-from tilewright.kernels.dialects.portable import TEXTS, portable_dialect
+from tilewright.kernels.dialects.description import VectorDialect
 
-DIALECT = portable_dialect("power10", 128, frozenset({"mma"}), "ppc64le", TEXTS["parts"])
+DIALECT = VectorDialect("power10", 128, 16, frozenset({"mma"}), "ppc64le")

@@ -17,7 +17,7 @@ from itertools import product
 
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import DEPTH, FLOAT32, ElementTypes, MicroKernel, Variants, matrix_abi
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.tile_ending import matmul_kernel, switch_text, wanted_shapes
 from tilewright.kernels.tile_sources import ShapeProgram, ShapesSource
 from tilewright.tile.products.inner import DOT_ROWS, DotTile, InnerTile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.products import F32_PRODUCT, product_kernel
 from tilewright.tile.products.tile import Options
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tilewright.kernels.contract import MicroKernel, OperandRole
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.f32.outer_product import outer_product_kernel
 
 MOST_STEPS = 8

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.dialects.portable import DIALECT
-from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.products import Product, product_kernel
 from tilewright.kernels.saturation import Saturation
 from tilewright.tile.products.arithmetic import Arithmetic, of_bytes_apart

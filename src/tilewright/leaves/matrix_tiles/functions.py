@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tilewright.block.statements import MatrixTiles
-from tilewright.kernel_source import KernelSource, SourceKind
+from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.kernels.tile_sources import ProductSource, Programs
@@ -20,9 +20,7 @@ from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue
 from tilewright.leaves.matrix_tiles.loops import (
     DECLARATIONS,
     by_kernel,
-    function_declaration,
     has_tables,
-    inlined_declaration,
     loops_name,
     loops_signature,
     loops_source,
@@ -75,14 +73,9 @@ def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTile
         return None
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching, known=calls[0].known)
-    if isinstance(source.content, Programs):
-        is_same = source.content.vectors is file.dialect
-        return Functions(inlined=(InlinedSource(_needed(kernel, source, calls), may_inline(kernel, calls)),)) if is_same else None
-    if source.kind is not SourceKind.C or not str(source.content).startswith(file.dialect.prelude):
+    if not isinstance(source.content, Programs) or source.content.vectors is not file.dialect:
         return None
-    declaration = inlined_declaration if may_inline(kernel, calls) else function_declaration
-    text = str(source.content).removeprefix(file.dialect.prelude)
-    return Functions((declaration(kernel.signature(name, epilogue, prefetching=prefetching)), text), ())
+    return Functions(inlined=(InlinedSource(_needed(kernel, source, calls), may_inline(kernel, calls)),))
 
 
 def _needed(kernel: MicroKernel, source: KernelSource, calls: list[MatrixTiles]) -> KernelSource:

@@ -28,7 +28,7 @@ from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import LINE_BYTES, MicroKernel, matrix_parameters, stored_types
 from tilewright.kernels.element_types import C_TYPES, suffix
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import INLINE, Helper
 from tilewright.kernels.translation_units import WEAK
 from tilewright.leaves.declaration import CFile
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue, kernel_name, operand_steps
@@ -42,7 +42,6 @@ struct tw_panel {
 struct tw_fetch;
 """
 """The shapes that a call uses: its panels, the widest first."""
-VOCABULARY = "#define TW_INLINE static inline __attribute__((always_inline, unused))\n"
 LOOPS = (
     "for (long j = 0; j < n; j += panel->columns, b += b_panel) {",
     "  while (n - j < panel->columns)",
@@ -64,7 +63,7 @@ def loops_name(kernel: MicroKernel, call: MatrixTiles) -> str:
 def loops_source(kernel: MicroKernel, call: MatrixTiles) -> KernelSource:
     """Its translation unit."""
     lines = [*LOOPS, *indent(list(_tile_of_table(kernel, call))), "  }", "}"]
-    text = "\n".join([VOCABULARY, CURSORS.text, DECLARATIONS, function(f"{WEAK} {loops_signature(kernel, call)}", lines)])
+    text = "\n".join([INLINE, CURSORS.text, DECLARATIONS, function(f"{WEAK} {loops_signature(kernel, call)}", lines)])
     return KernelSource(SourceKind.C, text, joins=True)
 
 
@@ -211,16 +210,6 @@ def _weight(kernel: MicroKernel, call: MatrixTiles, *, links: bool) -> int:
         return TABLE_CHARACTERS
     of_copy = CALL_CHARACTERS if links and not call.inlined else COPY_CHARACTERS
     return of_copy * min(_copies(kernel, call), MOST_INLINED)
-
-
-def inlined_declaration(signature: str) -> str:
-    """What stands in front of a kernel's text to have it inlined wherever it is called."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {signature};"
-
-
-def function_declaration(signature: str) -> str:
-    """What stands in front of a kernel's text to keep it a function of the file."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {signature};"
 
 
 def values_of(call: MatrixTiles) -> dict[str, IntegerExpression | View]:

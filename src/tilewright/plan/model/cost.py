@@ -16,9 +16,9 @@ from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel, OperandRole
-from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.declaration import KernelWork
 from tilewright.leaves.registry import kernel_work, leaf_of
+from tilewright.leaves.tile_programs.maps import WAYS
 from tilewright.machine.machine import Machine
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
@@ -330,7 +330,7 @@ def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count
     row = element * prod(context.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
     bandwidth = context.machine.levels[min(1, len(context.machine.levels) - 1)].bandwidth_bytes_per_s
     again_s = passes_after * element * _points(context, operator) / bandwidth
-    return either(ROW_UNROLL * row > context.nearest_bytes, again_s * context.coefficients.visible_later_passes, 0)
+    return either(WAYS * row > context.nearest_bytes, again_s * context.coefficients.visible_later_passes, 0)
 
 
 def weight_seconds(context: CostContext, operator: Operator) -> Quantity:

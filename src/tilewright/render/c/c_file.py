@@ -1,8 +1,8 @@
 """What a C file consists of: a prelude, the loops that nests share, and the routines of chains.
 
-The prelude is what the functions of a file use of the vocabulary of vectors, declarations, and helpers they call. Chains of
-equal structure share a routine. A shared loop nest is a function of pointers and numbers, named by its text: it stands in the
-file that calls it, or is a translation unit of its own, which libraries share as they do micro kernels.
+The prelude is declarations, and the helpers that the functions of a file call. Chains of equal structure share a routine. A
+shared loop nest is a function of pointers and numbers, named by its text: it stands in the file that calls it, or is a
+translation unit of its own, which libraries share as they do micro kernels.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tilewright.c_text.statements import function
 from tilewright.errors import InternalError, UnsupportedOperation
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.element_types import C_TYPES
-from tilewright.kernels.helpers import Helper, texts
-from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
+from tilewright.kernels.helpers import INLINE, Helper, texts
+from tilewright.kernels.translation_units import WEAK
 from tilewright.leaves.declaration import PlaceArgument, TileArgument
 from tilewright.lower.program import Structure
 from tilewright.plan.types import Plan
@@ -200,12 +200,9 @@ DECLARATIONS = SMALLER_AND_LARGER + CONTEXT_DECLARATION + CALL_DECLARATION
 """What every file needs."""
 
 
-def with_prelude(dialect: VectorDialect, helpers: Iterable[Helper], functions: Sequence[str]) -> str:
-    """The C of functions behind these helpers and what all of it needs of the dialect's vocabulary: GCC 12 reads all of that
-    in 10 to 20 ms, as long as it takes for a small operator.
-    """
-    text = "\n".join([DECLARATIONS, *texts(helpers), *functions])
-    return f"{used_prelude(dialect.prelude, text)}\n{text}"
+def with_prelude(helpers: Iterable[Helper], functions: Sequence[str]) -> str:
+    """The C of functions behind what every file needs, and these helpers."""
+    return "\n".join([INLINE, DECLARATIONS, *texts(helpers), *functions])
 
 
 NAME_DIGITS = 8
@@ -228,14 +225,14 @@ def nest_text(nest: OperatorNest) -> str:
 
 
 @lru_cache(MOST_REMEMBERED)
-def linked_nest(nest: OperatorNest, dialect: VectorDialect) -> KernelSource:
+def linked_nest(nest: OperatorNest) -> KernelSource:
     """The translation unit of that function: assembly where that can be, of which an object takes a fiftieth of the time."""
     assembled = _assembled(nest)
     if assembled is not None:
         return KernelSource(SourceKind.ASSEMBLY, unit([assembled]), joins=True)
     helpers = texts(loop_helpers(nest))
     definition = function(f"{WEAK} {_signature(nest, nest_name(nest))}", _lines(nest))
-    return KernelSource(SourceKind.C, unit_text(dialect, (SMALLER_AND_LARGER, *helpers, definition)), joins=True)
+    return KernelSource(SourceKind.C, "\n".join([INLINE, SMALLER_AND_LARGER, *helpers, definition]), joins=True)
 
 
 def _assembled(nest: OperatorNest) -> str | None:

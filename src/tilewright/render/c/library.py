@@ -82,7 +82,7 @@ def preparation(file: File) -> list[str]:
 def emit_packing(file: File) -> str:
     """A C file of the preparation alone. It calls no micro kernel, so that a CPU without the features of one may run it."""
     file = replace(file, dialect=PORTABLE)
-    return f"{comment(file.header)}\n{with_prelude(PORTABLE, preparation_helpers(file), preparation(file))}"
+    return f"{comment(file.header)}\n{with_prelude(preparation_helpers(file), preparation(file))}"
 
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
@@ -182,7 +182,7 @@ def emit_files(file: File) -> Emitted:
     declared = [routine.declaration for part in parts for routine in part]
     packing, packing_nests = linked_preparation(file)
     text, _ = _file(file, [], [NOT_OPTIMIZED, *declared, "", *_entry(file, routines, chosen), *packing])
-    nests = [linked_nest(nest, file.dialect) for nest in unambiguous([*_nests(called), *packing_nests])]
+    nests = [linked_nest(nest) for nest in unambiguous([*_nests(called), *packing_nests])]
     kernels = dict.fromkeys([*nests, *(kernel for _, linked in files for kernel in linked)])
     return Emitted(text, tuple(KernelSource(SourceKind.C, text) for text, _ in files), tuple(kernels))
 
@@ -231,7 +231,7 @@ def _file(
     called = functions_of(file, (leaf for routine in routines for leaf in routine.leaves))
     inlined = inlined_texts(called.inlined)
     used = helpers.union(inlined.helpers, *(routine.helpers for routine in routines))
-    text = with_prelude(file.dialect, used, [inlined.text, *called.text, *functions])
+    text = with_prelude(used, [inlined.text, *called.text, *functions])
     return f"{comment(file.header)}\n{text}", tuple(map(rendered, called.linked))
 
 

@@ -51,6 +51,18 @@ TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below 
 """,
 )
 
+FENCE = Helper(
+    "tw_fence",
+    """\
+TW_INLINE void tw_fence(void) {
+#ifdef __x86_64__
+  __asm__ volatile("sfence" ::: "memory");
+#endif
+}
+""",
+)
+"""Behind stores past the caches: others see then what was stored."""
+
 BLOCK, NEXT_BLOCK = map(local, ("block", "next"))
 LOOKUPS_BEFORE = "lookups_before"
 CALLER = ("const struct tw_context *const caller", "(void *)context")
@@ -142,6 +154,7 @@ def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
                 yield from value_helpers(value)
             case LeafText():
                 yield from node.lowered.helpers()
+                yield from [FENCE] if node.streams else []
             case NestCall():
                 yield from loop_helpers(node.nest)
                 for value in (*node.numbers, *(offset for _, offset in node.places)):

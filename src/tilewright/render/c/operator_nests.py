@@ -22,8 +22,8 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Parameter
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
-from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.registry import leaf_of, literal_axis
+from tilewright.leaves.tile_programs.maps import WAYS
 from tilewright.plan.chains import with_axes
 from tilewright.render.c.c_file import NestCall, OperatorNest, PointerParameter
 from tilewright.tile.dialects.description import Dialect
@@ -190,7 +190,7 @@ def _range(block: Range, axis: str, given: _Parameters, has_position: bool, has_
     size = given.number(Variable(VariableKind.BLOCK_SIZE, axis), block.size, along_lanes=has_lanes)
     if isinstance(size, int):
         return Range(start, size, size, frozenset((size,)))
-    pieces = frozenset(piece if piece == ROW_UNROLL else 1 for piece in block.pieces(ROW_UNROLL))
+    pieces = frozenset(piece if piece == WAYS else 1 for piece in block.pieces(WAYS))
     is_short = isinstance(block.capacity, int) and given.nests.folds(block.capacity)
     return Range(start, size, block.capacity if is_short else size, pieces)
 

@@ -21,7 +21,7 @@ from tilewright.entry_point import PackedSlot, Signature
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.registry import by_name, dialect_for
 from tilewright.kernels.tile_sources import tile_dialect

@@ -15,7 +15,7 @@ from math import ceil
 from tilewright.errors import needs_packages
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.f32.unrolled import is_outer_product, unrolled_kernel
 from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.model.cost_context import CostContext, context_of

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import count, pairwise
 
 from tilewright.graph.types import Chain, SymbolicExtent
-from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
+from tilewright.leaves.tile_programs.maps import WAYS
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.decisions.split_reductions import split_axis
 from tilewright.plan.element_types import held_bytes
@@ -69,7 +69,7 @@ def _pack_machine(data: Data, context: CostContext) -> None:
     data.reals += (cost.least_gain, cost.equal_within, cost.tile_end_cycles, cost.block_cycles, machine.frequency_hz)
     data.reals += (cost.pass_cycles_per_vector, machine.parallel_region_s, LATE_SHARE, cost.prefetch_hides, cost.far_page_cycles)
     data.reals += (cost.lookup_cycles, cost.stream_cycles, cost.run_cycles, machine.page_bytes, machine.tlb_entries)
-    data.reals += (machine.second_tlb_entries, cost.visible_later_passes, ROW_UNROLL)
+    data.reals += (machine.second_tlb_entries, cost.visible_later_passes, WAYS)
     data.reals += (context.cache_levels[0].line_bytes, FOLLOWED_ROWS)
 
 
