@@ -60,7 +60,7 @@ def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
 
 
 def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions | None:
-    """The kernel as functions of the file, where the calls ask for it: None if it is no tile program of the file's dialect, or too much.
+    """The kernel as functions of the file, where the calls ask for it: None if it has no programs of its dialect, or too much.
 
     A kernel without functions of single shapes stands in every file that calls it: objects of two files would else define one
     function, each with the shapes of its calls.
