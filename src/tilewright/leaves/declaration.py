@@ -56,6 +56,8 @@ class Problem:
         return scalar_type(self.operator.accumulator, (dtype for n, dtype in enumerate(self.reads) if n not in looked_up))
 
 
+WAYS = 4
+"""Rows that loops compute together, where these are short or wait for their steps."""
 GENERAL = 5
 """The order of leaves that take all operators of a kind; one of them takes any operator."""
 

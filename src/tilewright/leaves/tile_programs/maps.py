@@ -10,7 +10,7 @@ from tilewright.block.statements import VectorLoops
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import AxisValue, Load, Parameter, Scalar
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
-from tilewright.leaves.declaration import LoweredTile
+from tilewright.leaves.declaration import WAYS, LoweredTile
 from tilewright.leaves.tile_programs.gathers import Gathers
 from tilewright.leaves.tile_programs.looked_up_copies import copied, copy_rows
 from tilewright.leaves.tile_programs.narrow_lanes import lane_type
@@ -25,8 +25,6 @@ from tilewright.tile.types import vector
 
 SHORT_CYCLES = 5.0
 """Of expressions that cost less than a loop around them."""
-WAYS = 4
-"""Rows that are computed together, where these are short or wait for their steps."""
 
 
 def lowered(loops: VectorLoops) -> LoweredTile:

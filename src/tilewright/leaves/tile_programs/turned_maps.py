@@ -14,11 +14,11 @@ from tilewright.block.memory import View
 from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.types import element_bytes
-from tilewright.leaves.declaration import LoweredTile
+from tilewright.leaves.declaration import WAYS, LoweredTile
 from tilewright.leaves.tile_programs.conversions import loaded
 from tilewright.leaves.tile_programs.copies.transposition import transposed
 from tilewright.leaves.tile_programs.integers import choose, less
-from tilewright.leaves.tile_programs.maps import WAYS, MapProgram
+from tilewright.leaves.tile_programs.maps import MapProgram
 from tilewright.leaves.tile_programs.narrow_lanes import lane_type
 from tilewright.leaves.tile_programs.points import WORD_BYTES
 from tilewright.leaves.tile_programs.prices import cycles_of

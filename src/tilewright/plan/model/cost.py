@@ -16,9 +16,8 @@ from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel, OperandRole
-from tilewright.leaves.declaration import KernelWork
+from tilewright.leaves.declaration import WAYS, KernelWork
 from tilewright.leaves.registry import kernel_work, leaf_of
-from tilewright.leaves.tile_programs.maps import WAYS
 from tilewright.machine.machine import Machine
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position

@@ -22,8 +22,8 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Parameter
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
+from tilewright.leaves.declaration import WAYS
 from tilewright.leaves.registry import leaf_of, literal_axis
-from tilewright.leaves.tile_programs.maps import WAYS
 from tilewright.plan.chains import with_axes
 from tilewright.render.c.c_file import NestCall, OperatorNest, PointerParameter
 from tilewright.tile.dialects.description import Dialect

@@ -17,9 +17,9 @@ from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Pre
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.multiply_adds import summed_product
 from tilewright.graph.types import StateVariable
-from tilewright.leaves.declaration import LoweredTile
+from tilewright.leaves.declaration import WAYS, LoweredTile
 from tilewright.leaves.tile_programs.conversions import stored
-from tilewright.leaves.tile_programs.maps import WAYS, MapProgram
+from tilewright.leaves.tile_programs.maps import MapProgram
 from tilewright.leaves.tile_programs.points import Points
 from tilewright.leaves.tile_programs.rows.exponentials import exp2_down
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction, fall, hoist_division, inverses, row_values

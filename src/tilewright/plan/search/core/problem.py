@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import count, pairwise
 
 from tilewright.graph.types import Chain, SymbolicExtent
-from tilewright.leaves.tile_programs.maps import WAYS
+from tilewright.leaves.declaration import WAYS
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.decisions.split_reductions import split_axis
 from tilewright.plan.element_types import held_bytes
