@@ -24,6 +24,7 @@ from tilewright.render.c import program
 from tilewright.render.c.c_file import File
 from tilewright.render.c.program import lower_program
 from tilewright.runtime.executable import load
+from tilewright.tile.dialects.registry import dialects
 
 TARGETS = [
     pytest.param("x86-64-v4", marks=pytest.mark.needs("avx512f", "avx512dq")),
@@ -173,7 +174,7 @@ def test_kernels_without_functions_of_single_shapes_stand_in_the_file() -> None:
     """Objects of two files would else define one function with other shapes."""
     kernel = next(one for one in registered() if one.name == "matmul_avx512_f32_6x64_nest3")
     assert kernel.emit_shape is None
-    file = File("", (), dialect_for("x86_64", kernel.features), {kernel.name: kernel}, (), (), 0)
+    file = File("", (), dialect_for("x86_64", kernel.features), dialects()["avx512"], {kernel.name: kernel}, (), (), 0)
     call = SimpleNamespace(epilogue=None, prefetching=False, shapes=None, inlined=False, known=None, m=6, n=64)
     whole = {"_variants": lambda kernel, calls: frozenset({(6, 4)}), "may_inline": lambda kernel, calls: False}
     with patch.multiple(matrix_tile_functions, **whole):

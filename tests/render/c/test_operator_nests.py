@@ -25,7 +25,6 @@ from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.types import Graph
-from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c import library
@@ -45,8 +44,7 @@ def program_of(function: Callable[..., Any], *operands: Any) -> Program:
 
 def nests_of(program: Program, nests: Nests | None = None) -> list[OperatorNest]:
     """In the order of their calls."""
-    tiles = tile_dialect(program.dialect)
-    shared = [with_shared_nests(nest, nests or Nests(), tiles) for nest in program.regions]
+    shared = [with_shared_nests(nest, nests or Nests(), program.tiles) for nest in program.regions]
     return [node.nest for nest in shared for node in nest.nodes() if isinstance(node, NestCall)]
 
 

@@ -172,6 +172,8 @@ class File:
     entry_point: str
     header: tuple[str, ...]
     dialect: VectorDialect
+    tiles: Dialect
+    """The instructions of leaves."""
     kernels: Mapping[str, MicroKernel]
     definitions: tuple[tuple[str, str], ...]
     """Run-time extents and strides: (variable, C expression over `sizes`)."""

@@ -23,7 +23,6 @@ from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
 from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper
-from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.leaves.declaration import Lowered
 from tilewright.leaves.registry import characters
 from tilewright.leaves.registry import functions as functions_of
@@ -47,6 +46,7 @@ from tilewright.render.c.kernel_sources import inlined_texts, rendered
 from tilewright.render.c.leaf_texts import LeafText, with_leaf_texts
 from tilewright.render.c.nest import defined, node_helpers, node_lines, routine_like, routine_of
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.dialects.registry import dialects
 
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -65,9 +65,8 @@ def preparation(file: File) -> list[str]:
     if not file.prepared:
         return []
     numbers: dict[str, int] = {}
-    dialect = tile_dialect(file.dialect)
     chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
-    firsts = (with_texts(file.prepared[chosen.index(number)], dialect) for number in range(len(numbers)))
+    firsts = (with_texts(file.prepared[chosen.index(number)], file.tiles) for number in range(len(numbers)))
     ways = [_way(f"{file.entry_point}_pack_{number}", first) for number, first in enumerate(firsts)]
     table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
     lines = [f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};", "ways[number](source, packed);"]
@@ -81,13 +80,14 @@ def preparation(file: File) -> list[str]:
 
 def emit_packing(file: File) -> str:
     """A C file of the preparation alone. It calls no micro kernel, so that a CPU without the features of one may run it."""
-    file = replace(file, dialect=PORTABLE)
-    return f"{comment(file.header)}\n{with_prelude(preparation_helpers(file), preparation(file))}"
+    file = replace(file, dialect=PORTABLE, tiles=dialects()["portable"])
+    return f"{comment(file.header)}
+{with_prelude(preparation_helpers(file), preparation(file))}"
 
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
-    prepared = (with_texts(one, tile_dialect(file.dialect)) for one in file.prepared)
+    prepared = (with_texts(one, file.tiles) for one in file.prepared)
     return frozenset(node_helpers(walk(node for one in prepared for node in one.constant.body)))
 
 

@@ -18,7 +18,6 @@ from tilewright.c_text.statements import comment, function, indent, words
 from tilewright.graph.types import Tensor
 from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper
-from tilewright.kernels.tile_sources import tile_dialect
 from tilewright.lower.plan_comment import header
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
@@ -74,7 +73,7 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    dialect, arguments = tile_dialect(file.dialect), source.arguments
+    dialect, arguments = file.tiles, source.arguments
     region = with_leaf_texts(with_shared_nests(source.region, source.plan.execution.nests, dialect), dialect)
     task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])
