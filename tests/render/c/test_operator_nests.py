@@ -232,3 +232,13 @@ def test_panels_of_one_width_are_filled_by_one_nest() -> None:
     text = chain_text(artifact_of([attention_plan("x86-64-v4", "", {"b": 12, "m": 512, "n": 64, "k": 64, "l": 512})]))
     assert len(re.findall(r"^static void pack_", text, re.MULTILINE)) == 1
     assert len(re.findall(r"^ +pack_", text, re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect"),
+    [("x86-64-v2", "sse"), ("x86-64-v3", "avx2"), ("x86-64-v4", "avx512"), ("zen4", "avx512_bf16"), ("neoverse-v2", "neon")],
+)
+def test_leaves_take_the_instructions_of_the_machine(target: str, dialect: str) -> None:
+    program = lower_program(tw.jit(lambda x: x + 1.0, target=target).lower(tw.spec((8,))).model_plan)
+    assert program.tiles.name == dialect
+    assert program.tiles.features <= emit_program(program).features

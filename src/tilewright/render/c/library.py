@@ -81,8 +81,7 @@ def preparation(file: File) -> list[str]:
 def emit_packing(file: File) -> str:
     """A C file of the preparation alone. It calls no micro kernel, so that a CPU without the features of one may run it."""
     file = replace(file, dialect=PORTABLE, tiles=dialects()["portable"])
-    return f"{comment(file.header)}
-{with_prelude(preparation_helpers(file), preparation(file))}"
+    return f"{comment(file.header)}\n{with_prelude(preparation_helpers(file), preparation(file))}"
 
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
