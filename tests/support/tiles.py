@@ -79,8 +79,11 @@ class Legalised:
         return [Interpreted(verify(legalise(one, self.dialect)), fuses=self.fuses) for one in programs]
 
 
-UNUSED = ("-Wno-unused", "-Wno-tautological-compare", "-Wno-div-by-zero", "-Wno-parentheses", "-Wno-type-limits")
-"""Of what random programs do, gcc warns rightly."""
+UNUSED = (
+    *("-Wno-unused", "-Wno-tautological-compare", "-Wno-div-by-zero", "-Wno-parentheses", "-Wno-type-limits"),
+    *("-Wno-self-assign", "-Wno-constant-logical-operand"),
+)
+"""Of what random programs do, compilers warn rightly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,9 @@ class InAssembly:
     def functions(self, programs: Sequence[TileProgram]) -> Sequence[Function]:
         texts = [assembly(legalise(one, self.dialect), self.dialect, one.name) for one in programs]
         source = KernelSource(SourceKind.ASSEMBLY, unit(texts).replace("\t.hidden", "\t.protected"))
-        library = ctypes.CDLL(str(build([source], self.dialect.features, "gcc")))
+        path = build([source], self.dialect.features, "gcc")
+        library = ctypes.CDLL(str(path))
+        path.unlink(missing_ok=True)
         return [_called(one, library) for one in programs]
 
 

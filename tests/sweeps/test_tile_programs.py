@@ -1,4 +1,4 @@
-"""Random tile programs in C beside the interpreter: `pytest -m sweep -s tests/sweeps/test_tile_programs.py`.
+"""Random tile programs in C and assembly beside the interpreter: `pytest -m sweep -s tests/sweeps/test_tile_programs.py`.
 
 `TILEWRIGHT_SWEEP_COUNT` is the number of programs for each dialect and compiler, `TILEWRIGHT_SWEEP_SEED` the first seed. With
 wrong entries in the tables of dialects some program must differ.
@@ -13,9 +13,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.kernel_build import COMPILERS, command
-from tests.support.random.tiles import case
+from tests.support.random.tiles import case, register_case
 from tests.support.sweeps import seeds
-from tests.support.tiles import Case, InC, Legalised, differences, here
+from tests.support.tiles import Case, InAssembly, InC, Legalised, differences, here
 from tilewright.tile.dialects.description import Dialect, Key
 from tilewright.tile.operations import Operation
 from tilewright.tile.passes.legalise import legalise
@@ -68,6 +68,16 @@ def test_programs(name: str, compiler: str) -> None:
     for batch in _batches(numbers):
         found += differences(batch, rendering)
     print(f"{rendering.name}: {len(numbers)} programs from {numbers.start} on, {len(found)} differ")
+    assert not found, found[0]
+
+
+@pytest.mark.parametrize("name", [name for name, one in DIALECTS.items() if "fma" in one.features])
+def test_in_assembly(name: str) -> None:
+    rendering, numbers = InAssembly(DIALECTS[name]), _seeds(name)
+    found: list[str] = []
+    for first in range(numbers.start, numbers.stop, BATCH):
+        drawn = (register_case(seed, f"tile{seed}", DIALECTS[name].vector_bits) for seed in range(first, first + BATCH))
+        found += differences([one for one in drawn if rendering.assembles(one.program)], rendering)
     assert not found, found[0]
 
 

@@ -1,12 +1,12 @@
-"""Random tile programs: they mean something, and legalisation and C leave what the interpreter does."""
+"""Random tile programs: they mean something, and legalisation, C and assembly leave what the interpreter does."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.support.random.tiles import case
-from tests.support.tiles import Case, InC, Legalised, check, here
+from tests.support.random.tiles import case, register_case
+from tests.support.tiles import Case, InAssembly, InC, Legalised, check, here
 from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.operations import Operation
@@ -44,6 +44,14 @@ def test_legalised(dialect: Dialect) -> None:
 def test_in_c(dialect: Dialect) -> None:
     first = 10 * DIALECTS.index(dialect)
     check(CASES[first : first + COMPILED], InC(dialect))
+
+
+@pytest.mark.parametrize("dialect", [one for one in DIALECTS if "fma" in one.features], ids=lambda dialect: dialect.name)
+def test_in_assembly(dialect: Dialect) -> None:
+    rendering, drawn = InAssembly(dialect), (register_case(seed, f"tile{seed}", dialect.vector_bits) for seed in range(40))
+    found = [one for one in drawn if rendering.assembles(one.program)]
+    assert len(found) > 10
+    check(found, rendering)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

@@ -6,10 +6,11 @@ counts below the bits of a lane, NaN is replaced before its bits are looked at, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from math import inf, nan
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,12 @@ def case(seed: int, name: str = "tile", *, stores_all: bool = False) -> Case:
     return Case(growing.program(name), tuple(growing.arguments), seed)
 
 
+def register_case(seed: int, name: str, vector_bits: int) -> Case:
+    """A program of whole registers, of elements side by side: most of them are assembled."""
+    growing = _OfRegisters(Random(seed), vector_bits)
+    return Case(growing.program(name), tuple(growing.arguments), seed)
+
+
 def numbers(data: np.random.Generator, dtype: str, count: int) -> Array:
     """Elements: of any bits, small numbers, and special ones."""
     kind, bits = storage(dtype), storage(dtype).itemsize * 8
@@ -87,6 +94,9 @@ class _Growing:
         self.data = np.random.default_rng(random.randrange(1 << 30))
         self.b = Builder()
         self.lanes = random.choice(LANES)
+        self.strides: tuple[int, ...] = (1, 1, 1, 1, 2, 3, 4, 5, -1)
+        self.growers: tuple[Callable[[Any], Value | None], ...] = GROWERS
+        self.weights: tuple[int, ...] = WEIGHTS
         self.dtypes = random.sample(ELEMENTS, random.choice((1, 2, 2, 3, 4)))
         self.arguments: list[Array | int] = []
         self.values: list[Value] = []
@@ -114,6 +124,9 @@ class _Growing:
             return number
         self.arguments.append(number)
         return self.b.integer(f"n{len(self.arguments)}")
+
+    def _distance(self, stride: int) -> IndexLike:
+        return self._integer(stride)
 
     def _argument(self) -> None:
         dtype = self.random.choice([one for one in self.dtypes if one not in ("float16", "bfloat16")] or ["float32"])
@@ -146,7 +159,7 @@ class _Growing:
         for _ in range(self.random.randrange(1, 4)):
             self.values.append(self._loaded())
         for _ in range(size):
-            made = self.random.choices(GROWERS, WEIGHTS)[0](self)
+            made = self.random.choices(self.growers, self.weights)[0](self)
             if made is not None:
                 (self.masks if made.type.is_mask else self.values).append(made)
                 if self.stores_all and not made.type.is_mask:
@@ -200,10 +213,10 @@ class _Growing:
 
     def _loaded(self) -> Value:
         """Lanes at a stride; those of a last part under its mask."""
-        wanted, stride = self._type(), self.random.choice((1, 1, 1, 1, 2, 3, 4, 5, -1))
+        wanted, stride = self._type(), self.random.choice(self.strides)
         mask = self._mask_of_access(wanted)
         buffer, index = self._room(wanted.dtype, stride)
-        return self.b.load(buffer, index, wanted, mask, self._integer(stride))
+        return self.b.load(buffer, index, wanted, mask, self._distance(stride))
 
     def _mask_of_access(self, value_type: Type) -> Value | None:
         if self.prefix is not None:
@@ -401,11 +414,11 @@ class _Growing:
 
     def _stored(self, value: Value) -> None:
         """Lanes go to an array of their own."""
-        stride = self.random.choice((1, 1, 1, 1, 2, 3, -1))
+        stride = self.random.choice(self.strides)
         mask = self._mask_of_access(value.type)
         buffer, index = self._room(value.type.dtype, stride, is_written=True)
         streams = mask is None and stride == 1 and self.random.random() < 0.1
-        self.b.store(buffer, index, value, mask, stride if streams else self._integer(stride), is_streamed=streams)
+        self.b.store(buffer, index, value, mask, stride if streams else self._distance(stride), is_streamed=streams)
         if self.random.random() < 0.05:
             self.b.prefetch(buffer, self.index + 12345)
 
@@ -432,3 +445,39 @@ GROWERS: tuple[Callable[[_Growing], Value | None], ...] = (
     _Growing._gathered,
 )
 WEIGHTS = (12, 5, 5, 3, 2, 3, 4, 2, 2, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1)
+
+
+class _OfRegisters(_Growing):
+    """Of what assembly takes: lanes of 32 or 64 bits in one or two registers, and operations that are instructions."""
+
+    def __init__(self, random: Random, vector_bits: int) -> None:
+        super().__init__(random, stores_all=False)
+        bits = random.choice((32, 32, 64))
+        self.lanes, self.strides = vector_bits // bits * random.choice((1, 1, 2)), (1,)
+        kinds = [one for one in set(ELEMENTS) if vector(one).bits == bits]
+        self.dtypes = random.sample(sorted(kinds), random.choice((1, 2)))
+        taken = {**OF_REGISTERS, **(WITH_MASKS if vector_bits == 512 else {})}
+        self.growers, self.weights = tuple(taken), tuple(taken.values())
+
+    def _argument(self) -> None:
+        """Programs that take scalars are not assembled."""
+
+    def _distance(self, stride: int) -> IndexLike:
+        return stride
+
+    def _of_floats(self) -> Value | None:
+        wanted = self._type(lambda one: one.is_float)
+        if wanted.dtype not in self.dtypes:
+            return None
+        return self.b.apply(self.random.choice((Operation.SQUARE_ROOT, Operation.FLOOR, Operation.ROUND)), self._like(wanted))
+
+
+OF_REGISTERS: Mapping[Callable[[_OfRegisters], Value | None], int] = {
+    _OfRegisters._arithmetic: 8,
+    _OfRegisters._of_floats: 1,
+    _OfRegisters._assigned: 2,
+    _OfRegisters._loaded: 2,
+    _OfRegisters._broadcast: 2,
+}
+WITH_MASKS: Mapping[Callable[[_OfRegisters], Value | None], int] = {_OfRegisters._compared: 2, _OfRegisters._selected: 3}
+"""Where masks have registers of their own."""
