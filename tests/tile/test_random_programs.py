@@ -48,7 +48,10 @@ def test_in_c(dialect: Dialect) -> None:
 
 @pytest.mark.parametrize("dialect", [one for one in DIALECTS if "fma" in one.features], ids=lambda dialect: dialect.name)
 def test_in_assembly(dialect: Dialect) -> None:
-    rendering, drawn = InAssembly(dialect), (register_case(seed, f"tile{seed}", dialect.vector_bits) for seed in range(40))
+    rendering, drawn = (
+        InAssembly(dialect),
+        (register_case(seed, f"tile{seed}", dialect.vector_bits) for seed in (*range(40), 8100548)),
+    )
     found = [one for one in drawn if rendering.assembles(one.program)]
     assert len(found) > 10
     check(found, rendering)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 
 from tilewright.errors import UnsupportedOperation
+from tilewright.render.assembly.lifetimes import is_other_name
 from tilewright.render.assembly.operations import Operations
 from tilewright.render.assembly.registers import MEMORY, place_of
 from tilewright.render.assembly.text import function_text
@@ -239,10 +240,13 @@ class _Function(Operations):
     def instruction(self, value: Instruction, following: Statement | None) -> bool:
         """An instruction; where a variable gets its value next, in that one's register."""
         is_scalar = value.type.lanes == 1 and not value.type.is_mask
-        if (value.operation is Operation.BITCAST and not is_scalar) or (value.operation in MEMORY and self.is_folded(value)):
-            return False
         if is_scalar:
             self.scalar(value)
+            return False
+        if is_other_name(value) or (value.operation in MEMORY and self.is_folded(value)):
+            return False
+        if value.operation is Operation.BITCAST:
+            self.move(self.take(value), value.operands[0])
             return False
         if value.operation is Operation.PREFIX:
             self.prefix(value)

@@ -15,16 +15,25 @@ from tilewright.tile.program import (
     Store,
     TileProgram,
     Value,
+    Variable,
 )
 
 SHIFTS = frozenset((Operation.SHIFT_LEFT, Operation.SHIFT_RIGHT))
 
 
 def same(value: Value) -> Value:
-    """What has the bits of a value."""
-    while isinstance(value, Instruction) and value.operation is Operation.BITCAST:
+    """What has the bits of a value, and keeps them."""
+    while is_other_name(value):
+        assert isinstance(value, Instruction)
         value = value.operands[0]
     return value
+
+
+def is_other_name(value: Value) -> bool:
+    """Whether a value needs no register beside that of its operand. A variable may change before its bits are used."""
+    if not isinstance(value, Instruction) or value.operation is not Operation.BITCAST:
+        return False
+    return not isinstance(value.operands[0], Variable)
 
 
 class Lifetimes:
@@ -65,7 +74,7 @@ class Lifetimes:
     def _statement(self, statement: Statement) -> None:
         match statement:
             case Instruction():
-                if statement.operation is not Operation.BITCAST:
+                if not is_other_name(statement):
                     for position, operand in enumerate(statement.operands):
                         if position and statement.operation in SHIFTS and isinstance(operand, Constant):
                             continue  # it is part of the instruction
