@@ -34,6 +34,9 @@ from tests.support.kernel_build import (
 from tests.support.proved_operands import with_pairs_at_the_bound, within_proof
 from tilewright.dtypes import dtype_named
 from tilewright.kernels import MicroKernel, registered
+from tilewright.kernels.contract import COLUMNS
+from tilewright.tile.dialects.registry import with_vectors
+from tilewright.tile.rounding import fma
 
 DEPTHS = ((0,), (1,), (2,), (3,), (5,), (7,), (8,), (64,), (67,))
 NESTED_DEPTHS = ((0, 2), (3, 0), (1, 1), (5, 3), (2, 7), (8, 2), (9, 5))
@@ -327,6 +330,22 @@ def check_one_value_everywhere(call: Call, kernel: MicroKernel, tiles: Shapes = 
             c = np.full((m, n), start)
             values |= {element.tobytes() for element in dense_call(call, kernel, a, b, c, accumulate).ravel()}
         assert len(values) == 1, f"accumulate={accumulate}: {len(values)} different results"
+        if has_declared_order(kernel):
+            assert values == {summed(kernel, row, column, start * accumulate).tobytes()}, f"accumulate={accumulate}"
+
+
+def has_declared_order(kernel: MicroKernel) -> bool:
+    """Whether one accumulator takes the steps of an element, one after the other."""
+    return is_float(kernel.accumulator) and kernel.lanes_along == COLUMNS and not kernel.flushes
+
+
+def summed(kernel: MicroKernel, row: Array, column: Array, start: Array) -> Array:
+    """One element of C by a literal loop over the steps, rounded as the dialect of the kernel's instructions says."""
+    fuses = with_vectors(kernel.architecture, kernel.features, kernel.vector_bits).fuses
+    row, column, total = (values.astype(kernel.accumulator) for values in (row, column, np.zeros(1)))
+    for left, right in zip(row[:, None], column[:, None], strict=True):
+        total = fma(left, right, total) if fuses else left * right + total
+    return np.asarray((total + start.astype(kernel.accumulator))[0].astype(start.dtype))
 
 
 @every_kernel

@@ -23,6 +23,8 @@ MACHINES = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 TYPES = ("float32", "float64", "float16", "bfloat16", "bool", *INTEGERS)
 SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 127, 130)
+STORED = ("float32", "float64", "float16", "bfloat16", *INTEGERS)
+SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 1e-42, 6e4)
 FUNCTIONS = ("add", "subtract", "multiply", "maximum", "minimum", "less", "equal")
 
 
@@ -38,16 +40,17 @@ def test_contract_problems_in_numpy(leaf: str) -> None:
 
 def drawn(random: np.random.Generator) -> tuple[Graph, dict[str, np.ndarray]]:
     """Maps of some tensors that are broadcast, sliced, turned around, padded and looked up, with sizes that a call may give."""
-    builder, dtype = Builder("drawn"), str(random.choice(TYPES))
+    builder, dtype, stored = Builder("drawn"), str(random.choice(TYPES)), str(random.choice(STORED))
+    special = SPECIAL if "float" in stored else (-0.0,)
     rows, columns = (int(size) for size in random.choice(SIZES, 2))
     extent = SymbolicExtent("s", 0, 1 << 20, 64) if random.random() < 0.3 else columns
     columns = 0 if not isinstance(extent, int) and random.random() < 0.2 else columns
-    x, values = builder.input("x", (rows, extent), dtype), {"x": elements(random, (rows, columns), dtype)}
+    x, values = builder.input("x", (rows, extent), dtype), {"x": elements(random, (rows, columns), dtype, special)}
     y = _changed(builder, random, x, rows, columns, values) if isinstance(extent, int) else x
     row = builder.input("row", (1, 1) if y is not x else (1, extent), dtype)
-    values["row"] = elements(random, (1, 1) if y is not x else (1, columns), dtype)
+    values["row"] = elements(random, (1, 1) if y is not x else (1, columns), dtype, special)
     result = builder.map(str(random.choice(FUNCTIONS if dtype != "bool" else FUNCTIONS[3:])), y, row)
-    result = builder.cast(result, str(random.choice((*TYPES[:2], *INTEGERS))))
+    result = builder.cast(result, stored)
     return builder.graph((result.name,)), values
 
 
@@ -73,8 +76,13 @@ def _changed(
     return x
 
 
-def elements(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    return (40 * random.standard_normal(shape)).astype(np.int64).astype(np.float32).astype(np.dtype(dtype))
+def elements(random: np.random.Generator, shape: tuple[int, ...], dtype: str, special: tuple[float, ...]) -> np.ndarray:
+    """Whole numbers; of floats half of them have fractions, and some are special."""
+    whole = np.trunc(40 * random.standard_normal(shape))
+    if "float" not in dtype:
+        return whole.astype(np.int64).astype(np.dtype(dtype))
+    values = np.where(random.random(shape) < 0.5, whole, whole / 7)
+    return np.where(random.random(shape) < 0.1, random.choice(special, shape), values).astype(np.dtype(dtype))
 
 
 @pytest.mark.parametrize("seed", range(40))

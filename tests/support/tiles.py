@@ -81,7 +81,7 @@ class Legalised:
 
 UNUSED = (
     *("-Wno-unused", "-Wno-tautological-compare", "-Wno-div-by-zero", "-Wno-parentheses", "-Wno-type-limits"),
-    *("-Wno-self-assign", "-Wno-constant-logical-operand"),
+    *("-Wno-unused-parameter", "-Wno-self-assign", "-Wno-constant-logical-operand"),
 )
 """Of what random programs do, compilers warn rightly."""
 
