@@ -280,3 +280,22 @@ def test_a_plan_for_another_machine_is_explained_but_not_run() -> None:
     assert "neoverse-v2" in lowered.explain()
     with pytest.raises(tw.TilewrightError, match="cannot run on this machine"):
         lowered.compile()
+
+
+def test_a_known_call_takes_every_array_of_its_shape() -> None:
+    double = tw.jit(lambda x: x + x)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    expected = double(x)
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    others = [np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[::-1].copy()[::-1], read_only, x.astype(">f4")]
+    for other in (*others, x.view(np.matrix), memoryview(x)):
+        for _ in range(2):
+            np.testing.assert_array_equal(double(other), expected)
+    with pytest.raises(tw.DTypeError, match="masked"):
+        double(np.ma.masked_array(x))
+    assert double(x.astype(np.int32)).dtype == np.int32
+    assert double(x[0]).shape == (4,)
+    out = np.empty_like(x)
+    assert double(x, out=out) is out
+    np.testing.assert_array_equal(out, expected)

@@ -63,6 +63,11 @@ class Interpreted:
     def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         self.profile(inputs, outputs)
 
+    def compute(self, inputs: tuple[object, ...]) -> list[Array]:
+        outputs = self.new_outputs(inputs)
+        self.run(inputs, outputs)
+        return outputs
+
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         for _ in range(count):
             self.run(inputs, outputs)

@@ -278,6 +278,28 @@ def test_symbols_and_new_outputs(kernel: Executable) -> None:
         kernel.new_outputs([])
 
 
+@pytest.mark.parametrize(
+    "given", [np.asarray, np.asfortranarray, unaligned, lambda x: x.astype(">f4"), lambda x: array.array("f", x.ravel())]
+)
+def test_new_outputs_are_those_of_a_run(kernel: Executable, given: Any) -> None:
+    a, b = numbers(5, 6), numbers(6)
+    for _ in range(2):
+        (e,) = kernel.compute((a, given(b)))
+        np.testing.assert_allclose(e, expected(a, b), rtol=1e-4, atol=1e-4)
+        assert e.flags.c_contiguous
+        assert e.flags.writeable
+
+
+def test_wrong_inputs_make_no_outputs(kernel: Executable) -> None:
+    a, b = numbers(5, 6), numbers(6)
+    before = sys.getrefcount(a)
+    for inputs, error in (((a, numbers(5)), ShapeError), ((a, b.astype("f8")), DTypeError), ((a,), ShapeError)):
+        with pytest.raises(error):
+            kernel.compute(inputs)
+    del inputs
+    assert sys.getrefcount(a) == before
+
+
 def test_memory_is_accounted(kernel: Executable) -> None:
     kernel.pool.trim()
     kernel.pool.reset_peak()

@@ -70,7 +70,7 @@ def test_the_runtimes_own_library_is_checked_like_kernels(tmp_path: Path, monkey
     found = without_symbols(tmp_path)
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(toolchain, "find", lambda: found)
-    with pytest.raises(ToolchainError, match="does not export tw_launcher_init"):
+    with pytest.raises(ToolchainError, match="does not export tw_python_init"):
         building.runtime_library(native.EXPORTED)
 
 

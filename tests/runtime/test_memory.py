@@ -1,5 +1,6 @@
 """Memory of results is lent again when nobody holds an array in it, and not before."""
 
+import ctypes
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.runtime import memory
+from tilewright.runtime import memory, native
 
 FLOAT = np.dtype(np.float32)
 SHAPE = (3, 40, 1000)
@@ -52,7 +53,7 @@ def test_small_results_are_numpys() -> None:
 
 
 def test_idle_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_BYTES", 3 << 20)
+    monkeypatch.setattr(ctypes.c_long.in_dll(native.library(), "tw_most_idle_bytes"), "value", 3 << 20)
     held = [memory.new_result((1 << 18,), FLOAT) for _ in range(5)]
     held.clear()
     assert 0 < memory.idle_bytes() <= 3 << 20

@@ -21,22 +21,24 @@ class Compiled:
     executable: Runnable
     constants: tuple[Array, ...]
 
-    def run(self, inputs: Sequence[Array], targets: Sequence[Array | None] = ()) -> list[Array]:
+    def run(self, inputs: tuple[Array, ...], targets: Sequence[Array | None] = ()) -> list[Array]:
         """The graph's outputs, in order, for its inputs. Raises `PositionError` for positions out of range.
 
         Each is written to its target, if there is one that it fits into as it is; targets may overlap inputs.
         """
-        outputs = self.executable.new_outputs(inputs)
-        if targets:
-            outputs = [_place(output, target) for output, target in zip(outputs, targets, strict=True)]
-        self.executable.run((*inputs, *self.constants), outputs)
+        arrays = inputs + self.constants if self.constants else inputs
+        if not targets:
+            return self.executable.compute(arrays)
+        outputs = self.executable.new_outputs(arrays)
+        outputs = [_place(output, target) for output, target in zip(outputs, targets, strict=True)]
+        self.executable.run(arrays, outputs)
         return outputs
 
     def profile(self, inputs: Sequence[Array]) -> tuple[list[Array], tuple[tuple[str, float], ...]]:
         """The same, with the name of every chain and the seconds that it took."""
-        outputs = self.executable.new_outputs(inputs)
-        given = [np.require(array, requirements=["C", "A"]) for array in inputs]
-        return outputs, self.executable.profile((*given, *self.constants), outputs)
+        arrays = (*[np.require(array, requirements=["C", "A"]) for array in inputs], *self.constants)
+        outputs = self.executable.new_outputs(arrays)
+        return outputs, self.executable.profile(arrays, outputs)
 
 
 def _place(output: Array, target: Array | None) -> Array:

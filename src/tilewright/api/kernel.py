@@ -207,11 +207,9 @@ class Kernel:
         """The result for arrays in the order of the graph's inputs: in the kind of `first` (None: NumPy), or in `out`."""
         arrays = inputs + self._constants if self._constants else inputs
         if out is None:
-            outputs = self._executable.new_outputs(inputs)
-            self._executable.run(arrays, outputs)
-            if self._is_single:
-                return like(first, outputs[0])
-            return pytree.unflatten(self._result, [like(first, output) for output in outputs])
+            outputs = self._executable.compute(arrays)
+            results = outputs if type(first) is np.ndarray else [like(first, output) for output in outputs]
+            return results[0] if self._is_single else pytree.unflatten(self._result, results)
         is_plain = self._is_single and type(out) is np.ndarray and out.flags.c_contiguous
         self._executable.run(arrays, (out,) if is_plain else output_arrays(self._result, out))
         return out

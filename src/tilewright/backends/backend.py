@@ -55,6 +55,9 @@ class Runnable(Protocol):
     def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Compute the outputs from the inputs. Raises `ShapeError` and `DTypeError` for arrays that do not fit the signature."""
 
+    def compute(self, inputs: tuple[object, ...]) -> list[Array]:
+        """New outputs for the inputs. Raises as `run`."""
+
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """The same run `count` times, for measurements."""
 

@@ -45,6 +45,14 @@ class Checked:
             strict, constants = self.loaded_strict()
             strict.run((*inputs[: self.input_count], *constants), outputs)
 
+    def compute(self, inputs: tuple[object, ...]) -> list[Array]:
+        """As `Runnable`."""
+        try:
+            return self.fast.compute(inputs)
+        except NotFiniteError:
+            strict, constants = self.loaded_strict()
+            return strict.compute((*inputs[: self.input_count], *constants))
+
     def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
         """As `Runnable`: of the kernel that computes the results."""
         try:

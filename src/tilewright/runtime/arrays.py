@@ -81,19 +81,18 @@ def views(values: tuple[Any, ...]) -> tuple[Array, ...] | None:
     >>> views((1.0,)) is None
     True
     """
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    arrays = []
     for value in values:
-        if type(value) is not NUMPY:
-            break
-    else:
-        return values
-    kinds = set(map(type, values))
-    tensor = getattr(sys.modules.get("torch"), "Tensor", np.ndarray)
-    if not kinds <= {np.ndarray, tensor}:
-        return None
-    try:
-        return tuple([value if type(value) is np.ndarray else value.numpy() for value in values])
-    except (TypeError, RuntimeError):
-        return None
+        if type(value) is tensor:
+            try:
+                value = value.numpy()
+            except (TypeError, RuntimeError):
+                return None
+        elif type(value) is not NUMPY:
+            return None
+        arrays.append(value)
+    return tuple(arrays)
 
 
 def like(first: object, array: Array) -> object:
@@ -156,9 +155,10 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
 
 def _to_torch(array: Array) -> object:
     torch = sys.modules["torch"]
-    name = array.dtype.name
-    if name in BITS and hasattr(torch, name):
-        return torch.from_numpy(array.view(BITS[name])).view(getattr(torch, name))
+    if array.dtype.isbuiltin != 1:
+        name = array.dtype.name  # takes as long as all else
+        if name in BITS and hasattr(torch, name):
+            return torch.from_numpy(array.view(BITS[name])).view(getattr(torch, name))
     return torch.from_numpy(array)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tilewright import settings
 from tilewright.dtypes import dtype_named
 from tilewright.entry_point import EntryPoint, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
-from tilewright.graph.expressions.extents import SymbolicExtent, value_of
+from tilewright.graph.expressions.extents import value_of
 from tilewright.records import record
 from tilewright.runtime import loader, native
 from tilewright.runtime import pool as thread_pool
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from tilewright.artifact import Artifact
     from tilewright.runtime.store.cache import KernelCache
-
-Place: TypeAlias = tuple[int, int]
-"""An input and a dimension of it, which carry a symbol."""
 
 
 class Origin(Protocol):
@@ -63,16 +60,10 @@ class Executable:
     _library: ctypes.CDLL
     _record: Record
     _record_address: int
-    _launch: Any
-    """`tw_launch` of native/launcher.c."""
-    _viewed: dict[int, tuple[np.dtype[Any], np.dtype[Any]]]
-    """Arguments whose element type the launcher is shown as bits: their type, and that of the bits."""
-    _results: tuple[tuple[tuple[int | Place | SymbolicExtent, ...], np.dtype[Any]], ...]
-    """Of each output, its extents and its type."""
-    _fixed_results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
-    """The same, where all extents are numbers, else nothing."""
-    _places: dict[str, Place]
-    """Of every dimension."""
+    _launch: Callable[[tuple[object, ...]], int]
+    """Computes outputs from inputs, which are before them in the tuple; an answer of the launcher."""
+    _compute: Callable[[tuple[object, ...]], list[Array] | int]
+    """New outputs for inputs, or an answer of the launcher."""
     packed: Packed
     """The constants that were packed for it."""
 
@@ -99,12 +90,18 @@ class Executable:
         dimension, and `NotFiniteError` where NaN or infinities may have spread to other results (the outputs are written then,
         and mean nothing), and `MemoryError` when there is no room for scratch.
         """
-        arrays = self._as_bits((*inputs, *outputs)) if self._viewed else (*inputs, *outputs)
-        if arrays is None:
-            self._run_with_care(inputs, outputs)
-        elif answer := self._launch(self._record_address, arrays):
+        if answer := self._launch((*inputs, *outputs)):
             self._check_finite(answer)
             self._run_with_care(inputs, outputs)
+
+    def compute(self, inputs: tuple[object, ...]) -> list[Array]:
+        """New outputs for the inputs. Raises as `run`."""
+        outputs = self._compute(inputs)
+        if isinstance(outputs, int):
+            self._check_finite(outputs)
+            outputs = self.new_outputs(inputs)
+            self._run_with_care(inputs, outputs)
+        return outputs
 
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """The same run `count` times in C: for measurements, where the way from Python takes longer than the work.
@@ -126,28 +123,24 @@ class Executable:
 
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
-        if self._fixed_results:
-            return [new_result(shape, dtype) for shape, dtype in self._fixed_results]
-        try:
-            return [new_result(_extents(shape, inputs, self._places), dtype) for shape, dtype in self._results]
-        except (AttributeError, IndexError):  # buffers without a shape, and wrong arguments, which raise here
-            check_counts(self.signature, len(inputs), len(self.signature.outputs))
-            arrays = [as_array(x) for x in inputs]
-            bind(self.signature, arrays)
-            return self.new_outputs(arrays)
+        slots = self.signature.outputs
+        values: dict[str, int] = {}
+        if any(isinstance(extent, str) for slot in slots for extent in slot.shape):
+            check_counts(self.signature, len(inputs), len(slots))
+            values = bind(self.signature, [as_array(x) for x in inputs])
+        symbols = {symbol.name: symbol.extent for symbol in self.signature.symbols}
+
+        def extent_of(extent: int | str) -> int:
+            if isinstance(extent, int):
+                return extent
+            formula = symbols[extent]
+            return values[extent] if formula is None else value_of(formula, values)
+
+        return [new_result(tuple(map(extent_of, slot.shape)), dtype_named(slot.dtype)) for slot in slots]
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
         return replace(self.pool.stats(), constant_bytes=self.packed.nbytes)
-
-    def _as_bits(self, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """What the launcher is shown; None where an array needs more care: bits themselves are not of the type."""
-        shown = list(arrays)
-        for number, (dtype, bits) in self._viewed.items():
-            if number >= len(shown) or type(shown[number]) is not np.ndarray or shown[number].dtype != dtype:
-                return None
-            shown[number] = shown[number].view(bits)
-        return tuple(shown)
 
     def _refuse(self, answer: int, inputs: Sequence[object], outputs: Sequence[Array], where: str) -> NoReturn:
         reason, number = split_answer(answer)
@@ -173,7 +166,8 @@ class Executable:
         slots = (*self.signature.inputs, *self.signature.outputs)
         arrays = [as_array(x) for x in (*inputs, *outputs)]
         bind(self.signature, arrays)
-        used = [array.view(f"u{array.itemsize}") if i in self._viewed else array for i, array in enumerate(arrays)]
+        pairs = zip(slots, arrays, strict=True)
+        used = [array.view(f"u{array.itemsize}") if needs_view(slot) else array for slot, array in pairs]
         replaced: set[int] = set()
         fault = Fault()
         while answer := native.library().tw_launch_with_care(self._record_address, tuple(used), ctypes.byref(fault)):
@@ -291,54 +285,11 @@ def executable(entry: EntryPoint, origin: Origin, library: ctypes.CDLL, pool: Po
     """An entry point of a library, which somebody has seen to being unloaded."""
     run, workspace_bytes = (loader.address(library, function) for function in entry.exported[:2])
     record = make_record(entry.signature, run, workspace_bytes, pool.address, packed.address)
-    slots = (*entry.signature.inputs, *entry.signature.outputs)
-    types = {number: dtype_named(slot.dtype) for number, slot in enumerate(slots) if needs_view(slot)}
-    viewed = {number: (dtype, np.dtype(f"u{dtype.itemsize}")) for number, dtype in types.items()}
-    launch = native.library().tw_launch
-    places = _places(entry.signature)
-    results = _results(entry.signature, places)
-    fixed = _fixed(entry.signature)
-    address = ctypes.addressof(record)
-    return Executable(entry, origin, pool, library, record, address, launch, viewed, results, fixed, places, packed)
-
-
-def _extents(shape: tuple[int | Place | SymbolicExtent, ...], inputs: Sequence[Any], places: Mapping[str, Place]) -> list[int]:
-    return [
-        extent
-        if isinstance(extent, int)
-        else inputs[extent[0]].shape[extent[1]]
-        if isinstance(extent, tuple)
-        else value_of(extent, {name: inputs[number].shape[dim] for name, (number, dim) in places.items()})
-        for extent in shape
-    ]
-
-
-def _places(signature: Signature) -> dict[str, Place]:
-    """For every dimension an input that has it."""
-    places: dict[str, Place] = {}
-    for number, slot in enumerate(signature.inputs):
-        for dim, extent in enumerate(slot.shape):
-            if isinstance(extent, str):
-                places.setdefault(extent, (number, dim))
-    return places
-
-
-def _results(
-    signature: Signature, places: Mapping[str, Place]
-) -> tuple[tuple[tuple[int | Place | SymbolicExtent, ...], np.dtype[Any]], ...]:
-    formulas = {symbol.name: symbol.extent for symbol in signature.symbols if symbol.extent is not None}
-
-    def extent_of(extent: int | str) -> int | Place | SymbolicExtent:
-        return extent if isinstance(extent, int) else formulas[extent] if extent in formulas else places[extent]
-
-    return tuple((tuple(map(extent_of, slot.shape)), dtype_named(slot.dtype)) for slot in signature.outputs)
-
-
-def _fixed(signature: Signature) -> tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]:
-    shapes = [tuple(extent for extent in slot.shape if isinstance(extent, int)) for slot in signature.outputs]
-    if any(len(shape) < len(slot.shape) for shape, slot in zip(shapes, signature.outputs, strict=True)):
-        return ()
-    return tuple((shape, dtype_named(slot.dtype)) for shape, slot in zip(shapes, signature.outputs, strict=True))
+    address, library_of_calls = ctypes.addressof(record), native.library()
+    for slot in (*entry.signature.inputs, *entry.signature.outputs):
+        library_of_calls.tw_know_type(dtype_named(slot.dtype))
+    launch, compute = (library_of_calls.tw_function(number, address) for number in (native.LAUNCH, native.COMPUTE))
+    return Executable(entry, origin, pool, library, record, address, launch, compute, packed)
 
 
 def _dense(slot: TensorSlot, array: Array, *, with_values: bool) -> Array:

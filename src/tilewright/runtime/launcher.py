@@ -46,7 +46,11 @@ class _SymbolRule(ctypes.Structure):
 
 
 class _TensorRule(ctypes.Structure):
-    _fields_ = (*long_fields("kind", "itemsize", "rank", "unit_stride_dim", "joined"), ("shape", ctypes.c_void_p))
+    _fields_ = (
+        *long_fields("kind", "itemsize", "rank", "unit_stride_dim", "joined"),
+        ("shape", ctypes.c_void_p),
+        ("dtype", ctypes.c_void_p),
+    )
 
 
 class Record(ctypes.Structure):
@@ -92,12 +96,12 @@ def split_answer(answer: int) -> tuple[Reason, int]:
 
 
 def _tensor_rule(slot: TensorSlot, shape: int) -> _TensorRule:
-    """The rule of a tensor, given the address of its shape."""
+    """The rule of a tensor, given the address of its shape. `dtype_named` keeps its type for ever."""
     dtype = dtype_named(slot.dtype)
-    kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
+    kind = "b" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
     joined = sum(1 << dim for dim in slot.joined)
-    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, joined, shape)
+    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, joined, shape, id(dtype))
 
 
 class Step(IntEnum):

@@ -301,6 +301,27 @@ def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
         session.run(None, {"x": x[:0]})
 
 
+def test_calls_that_are_as_earlier_ones_are_checked_as_these_were():
+    nodes = [helper.make_node("Sub", ["b", "a"], ["y"]), helper.make_node("Add", ["a", "b"], ["z"])]
+    session = ort.InferenceSession(model(nodes, [info("a", ["n", 3]), info("b", ["n", 3])], [info("y", None), info("z", None)]))
+    for rows in (2, 5, 2, 2, 5):
+        a, b = np.full((rows, 3), 1, np.float32), np.full((rows, 3), 3, np.float32)
+        for feeds in ({"a": a, "b": b}, {"b": b, "a": np.asfortranarray(a)}):
+            y, z = session.run(None, feeds)
+            assert (y.shape, y.max(), z.min()) == ((rows, 3), 2, 4)
+            assert session.run(["z"], feeds)[0].min() == 4
+            assert session.run(["z", "y"], feeds)[1].max() == 2
+        for feeds in (
+            {"a": a},
+            {"a": a, "c": b},
+            {"a": a, "b": b, "c": b},
+            {"a": a, "b": b.astype(np.float64)},
+            {"a": a, "b": b[:1, :2]},
+        ):
+            with pytest.raises(TilewrightError):
+                session.run(None, feeds)
+
+
 def test_profiles_count_the_extents_that_are_fed():
     session = ort.InferenceSession(doubling())
     for rows in (2, 1000, 2):

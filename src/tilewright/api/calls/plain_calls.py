@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from sys import modules
 from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from tilewright.api import dynamo
 from tilewright.api.calls.calling import Array, Binder
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.tracebacks import shorten
+from tilewright.runtime import native
 from tilewright.runtime.arrays import views
 
 MOST_REMEMBERED = 4096
@@ -31,7 +35,10 @@ class PlainCalls(ABC, Generic[KernelT]):
 
     def __init__(self, binder: Binder) -> None:
         self._binder = binder
-        self._plain: dict[tuple[Any, ...], KernelT] = {}
+        self._plain: dict[Hashable, KernelT] = {}
+        """By the signatures of calls."""
+        self._signature: Callable[[tuple[Any, ...]], Hashable] = _described
+        """The types and shapes of NumPy's arrays; None where anything needs more care."""
 
     @opaque
     def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
@@ -45,20 +52,29 @@ class PlainCalls(ABC, Generic[KernelT]):
             dynamo.mark()
             return self(*args, out=out, interpret=interpret, **options)
         try:
+            kernel = None if options or interpret else self._plain.get(self._signature(args))
+            if kernel is not None:
+                return kernel.run(args, args[0] if args else None, out)
             inputs = None if options or interpret or self._binder.static_names else views(args)
             if inputs is None:
                 return self._call(args, out, interpret, options)
-            key = tuple([(array.shape, array.dtype) for array in inputs])
-            kernel = self._plain.get(key)
-            if kernel is None:
-                kernel = self._plain_kernel(args, inputs)
-                if len(self._plain) >= MOST_REMEMBERED:
-                    self._plain.clear()
-                self._plain[key] = kernel
+            kernel = self._plain.get(self._signature(inputs)) or self._remembered(args, inputs)
             return kernel.run(inputs, args[0] if args else None, out)
         except Exception as problem:
             shorten(problem)
             raise
+
+    def _remembered(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> KernelT:
+        """The kernel of a call, which is found at once from now on."""
+        kernel = self._plain_kernel(args, inputs)
+        if native.is_loaded():  # not for devices
+            self._signature = native.signature()
+        signature = self._signature(inputs)
+        if signature is not None:
+            if len(self._plain) >= MOST_REMEMBERED:
+                self._plain.clear()
+            self._plain[signature] = kernel
+        return kernel
 
     @abstractmethod
     def _call(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
@@ -67,3 +83,10 @@ class PlainCalls(ABC, Generic[KernelT]):
     @abstractmethod
     def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> KernelT:
         """The kernel of a call whose arguments are plain arrays, `inputs`."""
+
+
+def _described(arrays: tuple[Any, ...]) -> Hashable:
+    """A signature, where no C part is loaded."""
+    if any(type(array) is not np.ndarray for array in arrays):
+        return None
+    return tuple([(array.shape, array.dtype) for array in arrays])

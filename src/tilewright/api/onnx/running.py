@@ -107,6 +107,22 @@ class RunningStep:
     """Values that need no computation."""
     runners: Sequence[NodeRunner]
     following: Subgraph | None
+    is_of_values: bool
+    """Whether it serves some values of its inputs only."""
+
+    def is_alone(self) -> bool:
+        """Whether its graph is all that runs, for any values."""
+        others = self.known or self.outline.same or self.runners or self.following
+        return self.compiled is not None and not (self.is_of_values or others)
+
+    def compute(self, inputs: tuple[Array, ...], places: Sequence[Array | None] = ()) -> list[Array]:
+        """The outputs of the graph for its inputs; written to their places, if there are any."""
+        assert self.compiled is not None
+        try:
+            return self.compiled.run(inputs, places)
+        except PositionError as problem:
+            problem.where = self.outline.labels.get(problem.where, problem.where)
+            raise problem from None
 
     def run(self, values: Values, clock: Clock | None = None, targets: Mapping[str, Any] = NO_VALUES) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took.
@@ -115,14 +131,10 @@ class RunningStep:
         behind it might show parts of the array elsewhere, or still read what the array held.
         """
         if self.compiled is not None:
-            inputs = [values[name] for name in self.outline.inputs]
-            is_alone = not self.runners and self.following is None
-            places = [targets.get(name) for name in self.outline.outputs] if targets and is_alone else ()
-            try:
-                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
-            except PositionError as problem:
-                problem.where = self.outline.labels.get(problem.where, problem.where)
-                raise problem from None
+            inputs = tuple([values[name] for name in self.outline.inputs])
+            is_last = not self.runners and self.following is None
+            places = [targets.get(name) for name in self.outline.outputs] if targets and is_last else ()
+            results = self.compute(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
             values.update(zip(self.outline.outputs, results, strict=True))
         for name, known in self.known.items():
             values[name] = known.evaluate(self.dimensions(values)) if isinstance(known, Symbolic) else known

@@ -123,9 +123,9 @@ def _steps(subgraph: SavedSubgraph) -> Iterator[tuple[SavedSubgraph, SavedStep]]
 class LoadedStep(RunningStep):
     """A step of a package."""
 
-    def __init__(self, saved: SavedStep, package: Package, threads: int | None) -> None:
+    def __init__(self, saved: SavedStep, package: Package, threads: int | None, *, is_of_values: bool) -> None:
         """Raises `InvalidPackage`, or what nonsense raises."""
-        self.outline = saved.outline
+        self.outline, self.is_of_values = saved.outline, is_of_values
         self.compiled = None if saved.kernel is None else Compiled(*load_kernel(saved.kernel, package, threads))
         self.known = {name: loaded_value(value, package) for name, value in saved.known.items()}
         self.runners = [_runner(node, package, threads) for node in saved.nodes]
@@ -140,7 +140,7 @@ class LoadedSubgraph:
         self.name, self.needs, self._deciding, self._path = saved.name, saved.needs, saved.deciding, package.path
         if not set(self._deciding) <= set(self.needs):
             raise ValueError("a value that decides is not there")
-        steps = [LoadedStep(step, package, threads) for step in saved.steps]
+        steps = [LoadedStep(step, package, threads, is_of_values=bool(self._deciding)) for step in saved.steps]
         self._tables: dict[Any, KernelTable[LoadedStep]] = {
             (tuple(map(_kind, one.kinds)), *one.deciding): one.table.table(steps) for one in saved.variants
         }

@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.api import dynamo, logs
 from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque, unmarked
+from tilewright.api.onnx.at_once import AtOnce
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
 from tilewright.api.onnx.values import NO_VALUES
@@ -119,7 +120,7 @@ class InferenceSession:
                 self._open(reading.open_package(path_or_bytes, mmap=mapped is not False), settings)
                 return
             from tilewright.api.onnx.model_source import ModelSource
-            from tilewright.api.onnx.steps import SessionContext
+            from tilewright.api.onnx.steps import SessionContext, recent_steps
 
             source = ModelSource(path_or_bytes)
             self._set_up(settings, source.description)
@@ -131,6 +132,7 @@ class InferenceSession:
             machine = Machine.named(target) if isinstance(target, str) else target
             threads, is_mapped = settings.threads(), bool(mapped)
             self._context = SessionContext(threads, machine, freedom, fusion, check_files=source.check_files, mapped=is_mapped)
+            self._context.steps = recent_steps(self._at_once.forget)
             self._reported, self._compiled = self._context.reported, self._context.compiled
             if not (prepare and self._prepare()) and not mapped:
                 source.hold()
@@ -157,6 +159,8 @@ class InferenceSession:
         self._outputs = {value.name: value for value in outputs}
         self._all_outputs = [value.unique for value in outputs]
         self._feeds = Feeds(self._inputs, self._optional)
+        self._input_names, self._output_names = [value.name for value in self._inputs], [value.name for value in outputs]
+        self._at_once = AtOnce(self._input_names)
         self._subgraphs = {}
         self._lock = allocate_lock()
         self._trace: Trace | None = None
@@ -227,6 +231,10 @@ class InferenceSession:
             dynamo.mark()
             return self.run(output_names, input_feed, run_options)
         try:
+            if run_options is None and (not output_names or output_names == self._output_names):
+                outputs = self._at_once(input_feed)
+                if outputs is not None:
+                    return outputs
             return self._run(output_names, input_feed, run_options)
         except Exception as problem:
             of_run(problem)
@@ -257,10 +265,12 @@ class InferenceSession:
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
+        step = self._remaining_for(values).step(values)
         if self._trace is not None:
-            self._trace.run(self._remaining_for(values).step(values), values)
+            self._trace.run(step, values)
         else:
-            self._remaining_for(values).run(values, _places(wanted, targets) if targets else NO_VALUES)
+            self._at_once.remember(step, self._inputs, values, self._all_outputs)
+            step.run(values, targets=_places(wanted, targets) if targets else NO_VALUES)
         return [_unshared(values[name], taken) for name in wanted]
 
     def run_async(

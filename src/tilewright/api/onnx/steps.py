@@ -78,7 +78,7 @@ class SessionContext:
     """Whether what is compiled later reads its constants from the mapped files of the model."""
     is_saved: bool = False
     """As in `Options`."""
-    steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: Recent(MOST_STEPS))
+    steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: recent_steps(lambda: None))
     """Of all parts of the model."""
 
     @property
@@ -93,6 +93,11 @@ class SessionContext:
         if node.operator not in self.reported:
             self.reported[node.operator] = node.label
             _log.warning("%s runs as NumPy: %s", node.label, reason or "it is not compiled")
+
+
+def recent_steps(when_forgetting: Callable[[], None]) -> Recent[tuple[object, Extents], Step]:
+    """Of a session."""
+    return Recent(MOST_STEPS, when_forgetting)
 
 
 @record
@@ -357,7 +362,7 @@ class Step(RunningStep):
 
     def __init__(self, remaining: RemainingSubgraph, imported: Imported, constants: ConstantValues, values: Values) -> None:
         """`values` are of the call that asked for it."""
-        self.remaining, self.constants = remaining, constants
+        self.remaining, self.constants, self.is_of_values = remaining, constants, bool(constants.deciding)
         context = remaining.context
         self.stage = stage = imported.stage
         self.outline = Outline(stage.inputs, stage.outputs, dict(stage.same), dict(stage.nodes), stage.places())

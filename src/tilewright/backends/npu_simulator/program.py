@@ -101,6 +101,12 @@ class Simulated:
         """As `Runnable`."""
         self.profile(inputs, outputs)
 
+    def compute(self, inputs: tuple[object, ...]) -> list[Array]:
+        """As `Runnable`."""
+        outputs = self.new_outputs(inputs)
+        self.run(inputs, outputs)
+        return outputs
+
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """As `Runnable`."""
         for _ in range(count):

@@ -101,6 +101,12 @@ class Loaded:
         """
         self._run(inputs, outputs, lambda kernel: None)
 
+    def compute(self, inputs: tuple[object, ...]) -> list[Any]:
+        """New outputs for the inputs. Raises as `run`."""
+        outputs = self.new_outputs(inputs)
+        self.run(inputs, outputs)
+        return outputs
+
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Any]) -> None:
         """The same run `count` times."""
         for _ in range(count):

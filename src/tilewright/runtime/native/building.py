@@ -10,7 +10,7 @@ from tilewright.artifact import Artifact
 from tilewright.entry_point import Signature
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.runtime.compilation import libraries
-from tilewright.runtime.native import source
+from tilewright.runtime.native import SOURCES, source
 from tilewright.runtime.store import cache as kernel_cache
 
 
@@ -25,8 +25,9 @@ def runtime_content() -> bytes:
 
 
 def _runtime() -> Artifact:
-    launcher = KernelSource(SourceKind.C, source("launcher.c"))
-    return artifact("tw_launch", source("pool.c"), platform.machine(), frozenset(), launcher)
+    first, *others = map(source, SOURCES)
+    linked = [KernelSource(SourceKind.C, text) for text in others]
+    return artifact("tw_function", first, platform.machine(), frozenset(), *linked)
 
 
 def artifact(entry_point: str, text: str, architecture: str, features: frozenset[str], *linked: KernelSource) -> Artifact:

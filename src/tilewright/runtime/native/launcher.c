@@ -1,33 +1,16 @@
-/* From Python objects to a kernel: reads the arrays through the buffer protocol, checks them against the signature, releases the
-   GIL, and calls the entry point. Called through ctypes.PyDLL, so that the GIL is held on entry.
+/* From Python objects to a kernel: reads the arrays, NumPy's own as they are and others through the buffer protocol, checks them
+   against the signature, releases the GIL, and calls the entry point. Called by functions of Python that are made here, and
+   through ctypes.PyDLL, so that the GIL is held on entry.
 
    Nothing is raised here: a refusal is a number, `reason + 256 * argument`, and Python, which has time then, finds the words.
    Of a position out of range it is the number of the lookup in the place of an argument's. */
 
 #include "pool.h"
-
-typedef long ssize;
-
-struct py_buffer { /* Py_buffer of the stable ABI (Python 3.11) */
-  void *buf, *obj;
-  ssize len, itemsize;
-  int readonly, ndim;
-  char *format;
-  ssize *shape, *strides, *suboffsets;
-  void *internal;
-};
-
-struct python { /* functions of the stable ABI, found by ctypes in the interpreter that is running */
-  int (*get_buffer)(void *object, struct py_buffer *view, int flags);
-  void (*release_buffer)(struct py_buffer *view);
-  ssize (*tuple_size)(void *tuple);
-  void *(*tuple_item)(void *tuple, ssize index);
-  void *(*save_thread)(void);
-  void (*restore_thread)(void *state);
-  void (*clear_error)(void);
-};
+#include "python.h"
 
 enum { WRITABLE = 1, FORMAT = 4, STRIDES = 24 }; /* PyBUF_* */
+enum { ARRAY_WRITEABLE = 0x400 };                /* NPY_ARRAY_WRITEABLE */
+enum { ONE_ARGUMENT = 8 };                       /* METH_O */
 
 enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT, POSITION, NOT_FINITE };
 
@@ -41,11 +24,12 @@ struct symbol_rule {
 };
 
 struct tensor_rule {
-  long kind; /* f, i, u, c as NumPy's dtype.kind, ? for truth values */
+  long kind; /* f, i, u, c as NumPy's dtype.kind, ? for truth values; b for bits of a type that no buffer has */
   long itemsize, rank;
   long unit_stride_dim; /* -1: any strides */
   long joined;          /* a bit for every dimension whose elements and those of the next must lie in a row */
   const long *shape;    /* extents; the symbol of number s is written -1 - s */
+  void *dtype;          /* NumPy's: arrays of it need no other look at their type */
 };
 
 struct tw_record {
@@ -57,18 +41,6 @@ struct tw_record {
   const struct tensor_rule *tensors;
   const char *const *constants; /* packed when the kernel was loaded */
 };
-
-static struct python python;
-
-TW_EXPORT void tw_launcher_init(void *const *functions) {
-  python.get_buffer = functions[0];
-  python.release_buffer = functions[1];
-  python.tuple_size = functions[2];
-  python.tuple_item = functions[3];
-  python.save_thread = functions[4];
-  python.restore_thread = functions[5];
-  python.clear_error = functions[6];
-}
 
 /* The NumPy kind of a struct-module format; 0 for records and for the other byte order. */
 static long kind_of(const char *format) {
@@ -119,22 +91,25 @@ static long evaluated(const long *step, const long *values) {
     }
 }
 
-/* Compare an array's extents with the rule; symbols take their value from the first dimension that carries them, or from their
-   formula. */
+/* An extent of the signature, where formulas are evaluated when they are first met; negative where it is not known yet. */
+static long extent_of(const struct tw_record *record, long wanted, long *values) {
+  if (wanted >= 0)
+    return wanted;
+  long symbol = -1 - wanted;
+  if (values[symbol] < 0 && record->symbols[symbol].steps)
+    values[symbol] = evaluated(record->symbols[symbol].steps, values);
+  return values[symbol];
+}
+
+/* Compare an array's extents with the rule; dimensions take their value from the first that carries them. */
 static enum reason check_shape(const struct tw_record *record, const struct tensor_rule *rule, const struct py_buffer *view,
                                long *values) {
   for (long d = 0; d < rule->rank; d++) {
-    long wanted = rule->shape[d], extent = view->shape[d];
-    if (wanted < 0) {
-      long symbol = -1 - wanted;
-      if (values[symbol] < 0 && record->symbols[symbol].steps)
-        values[symbol] = evaluated(record->symbols[symbol].steps, values);
-      else if (values[symbol] < 0) {
-        if (extent < record->symbols[symbol].low || extent > record->symbols[symbol].high)
-          return RANGE;
-        values[symbol] = extent;
-      }
-      wanted = values[symbol];
+    long extent = view->shape[d], wanted = extent_of(record, rule->shape[d], values), symbol = -1 - rule->shape[d];
+    if (wanted < 0 && symbol >= 0 && !record->symbols[symbol].steps) {
+      if (extent < record->symbols[symbol].low || extent > record->symbols[symbol].high)
+        return RANGE;
+      values[symbol] = wanted = extent;
     }
     if (extent != wanted)
       return SHAPE;
@@ -163,10 +138,24 @@ static enum reason check_layout(const struct tensor_rule *rule, const struct py_
   return OK;
 }
 
+/* What an array has, or an object exports as a buffer, whose element type is checked; perhaps integers stand for bits. */
+static enum reason view_of(void *object, const struct tensor_rule *rule, int is_output, int takes_bits, struct py_buffer *view) {
+  const struct py_array *array = object;
+  if (tw_is_array(object) && array->dtype == rule->dtype) {
+    *view = (struct py_buffer){array->data, 0, 1, rule->itemsize, 0, array->rank, 0, array->shape, array->strides, 0, 0};
+    return is_output && !(array->flags & ARRAY_WRITEABLE) ? NO_BUFFER : OK;
+  }
+  view->obj = 0;
+  if (tw_python.get_buffer(object, view, STRIDES | FORMAT | (is_output ? WRITABLE : 0))) {
+    tw_python.clear_error();
+    return NO_BUFFER;
+  }
+  long kind = rule->kind == 'b' && takes_bits ? 'u' : rule->kind;
+  return view->itemsize != rule->itemsize || kind_of(view->format) != kind ? DTYPE : OK;
+}
+
 static enum reason check(const struct tw_record *record, long number, const struct py_buffer *view, long *values, long *strides) {
   const struct tensor_rule *rule = &record->tensors[number];
-  if (view->itemsize != rule->itemsize || kind_of(view->format) != rule->kind)
-    return DTYPE;
   if (view->ndim != rule->rank)
     return RANK;
   enum reason reason = check_shape(record, rule, view, values);
@@ -253,72 +242,155 @@ static enum reason call(const struct tw_record *record, void *const *tensors, co
   return fault->missing_bytes ? MEMORY : state.has_fault ? POSITION : state.is_not_finite ? NOT_FINITE : OK;
 }
 
-/* Open the buffers and check them; `acquired` counts those to release, whatever the outcome. */
-static enum reason acquire_all(const struct tw_record *record, void *arrays, struct py_buffer *views, long *acquired,
-                               long *sizes) {
-  long *strides = sizes + record->symbol_count;
-  struct span spans[record->tensor_count + 1];
-  for (long s = 0; s < record->symbol_count; s++)
-    sizes[s] = -1;
-  for (long i = 0; i < record->tensor_count; i++) {
-    int is_output = i >= record->input_count;
-    if (python.get_buffer(python.tuple_item(arrays, i), &views[i], STRIDES | FORMAT | (is_output ? WRITABLE : 0))) {
-      python.clear_error();
-      return NO_BUFFER;
-    }
-    *acquired = i + 1;
-    enum reason reason = check(record, i, &views[i], sizes, strides);
-    if (reason)
-      return reason;
-    spans[i] = span_of(&views[i]);
-    if (is_output && overlaps(spans, i))
-      return OVERLAP;
-    strides += record->tensors[i].rank;
-  }
-  return OK;
+struct opened { /* the arrays of a call */
+  struct py_buffer *views;
+  struct span *spans;
+  long *sizes, *strides; /* of the next array */
+  long count;            /* that were opened */
+  int takes_bits;        /* whether somebody has checked the types that no buffer has */
+};
+
+/* Open the next array and check it. */
+static enum reason open_next(const struct tw_record *record, void *object, struct opened *arrays) {
+  long number = arrays->count;
+  int is_output = number >= record->input_count;
+  struct py_buffer *view = &arrays->views[number];
+  enum reason reason = view_of(object, &record->tensors[number], is_output, arrays->takes_bits, view);
+  if (reason == NO_BUFFER)
+    return reason;
+  arrays->count++;
+  if (reason || (reason = check(record, number, view, arrays->sizes, arrays->strides)))
+    return reason;
+  arrays->spans[number] = span_of(view);
+  arrays->strides += record->tensors[number].rank;
+  return is_output && overlaps(arrays->spans, number) ? OVERLAP : OK;
 }
 
-static long launch(const struct tw_record *record, void *arrays, long count, long *chains_ns, struct fault *fault) {
-  struct py_buffer views[record->tensor_count + 1];
-  long sizes[record->size_count + 1], acquired = 0, blamed;
-  if (python.tuple_size(arrays) != record->tensor_count)
-    return COUNT;
-  enum reason reason = acquire_all(record, arrays, views, &acquired, sizes);
-  blamed = reason == NO_BUFFER ? acquired : acquired - 1;
-  if (!reason) {
-    void *tensors[record->tensor_count + 1];
-    for (long i = 0; i < record->tensor_count; i++)
-      tensors[i] = views[i].buf;
-    void *state = python.save_thread();
-    for (long i = 0; i < count && !reason; i++)
-      reason = call(record, tensors, sizes, chains_ns, fault);
-    python.restore_thread(state);
-    blamed = reason == POSITION ? fault->lookup : blamed;
+/* Open those of a tuple. */
+static enum reason open_all(const struct tw_record *record, void *tuple, struct opened *arrays) {
+  enum reason reason = OK;
+  for (ssize i = 0, count = tw_python.tuple_size(tuple); i < count && !reason; i++)
+    reason = open_next(record, tw_python.tuple_item(tuple, i), arrays);
+  return reason;
+}
+
+/* Make the outputs, whose extents the inputs tell, and open them; where that fails, others than OK. */
+static enum reason open_new(const struct tw_record *record, void *list, struct opened *arrays) {
+  enum reason reason = OK;
+  for (long i = record->input_count; i < record->tensor_count && !reason; i++) {
+    const struct tensor_rule *rule = &record->tensors[i];
+    long shape[rule->rank + 1];
+    for (long d = 0; d < rule->rank; d++)
+      if ((shape[d] = extent_of(record, rule->shape[d], arrays->sizes)) < 0)
+        return SHAPE;
+    void *array = tw_array(rule->dtype, rule->itemsize, rule->rank, shape);
+    if (!array)
+      return MEMORY;
+    tw_python.set_item(list, i - record->input_count, array);
+    reason = open_next(record, array, arrays);
   }
-  for (long i = 0; i < acquired; i++)
-    python.release_buffer(&views[i]);
-  return reason ? reason + 256 * blamed : 0;
+  return reason;
+}
+
+/* Run a call `count` times without the GIL. */
+static enum reason run(const struct tw_record *record, const struct opened *arrays, long count, long *chains_ns,
+                       struct fault *fault) {
+  void *tensors[record->tensor_count + 1];
+  enum reason reason = OK;
+  for (long i = 0; i < record->tensor_count; i++)
+    tensors[i] = arrays->views[i].buf;
+  void *state = tw_python.save_thread();
+  for (long i = 0; i < count && !reason; i++)
+    reason = call(record, tensors, arrays->sizes, chains_ns, fault);
+  tw_python.restore_thread(state);
+  return reason;
+}
+
+static void close_all(const struct opened *arrays) {
+  for (long i = 0; i < arrays->count; i++)
+    if (arrays->views[i].obj)
+      tw_python.release_buffer(&arrays->views[i]);
+}
+
+/* Open the arrays of `tuple`, inputs and outputs, or the inputs alone where `outputs`, a list, takes new outputs; run. */
+static enum reason launched(const struct tw_record *record, void *tuple, void *outputs, int takes_bits, long count,
+                            long *chains_ns, struct fault *fault, long *blamed) {
+  struct py_buffer views[record->tensor_count + 1];
+  struct span spans[record->tensor_count + 1];
+  long sizes[record->size_count + 1];
+  struct opened arrays = {views, spans, sizes, sizes + record->symbol_count, 0, takes_bits};
+  for (long s = 0; s < record->symbol_count; s++)
+    sizes[s] = -1;
+  if (tw_python.tuple_size(tuple) != (outputs ? record->input_count : record->tensor_count))
+    return COUNT;
+  enum reason reason = open_all(record, tuple, &arrays);
+  if (!reason && outputs)
+    reason = open_new(record, outputs, &arrays);
+  *blamed = reason == NO_BUFFER ? arrays.count : arrays.count - 1;
+  if (!reason) {
+    reason = run(record, &arrays, count, chains_ns, fault);
+    *blamed = reason == POSITION ? fault->lookup : *blamed;
+  }
+  close_all(&arrays);
+  return reason;
 }
 
 /* `arrays`: a tuple of the inputs, then the outputs. */
-TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) {
-  struct fault fault;
-  return launch(record, arrays, 1, 0, &fault);
+static long launch(const struct tw_record *record, void *arrays, int takes_bits, long count, long *chains_ns,
+                   struct fault *fault) {
+  long blamed = 0;
+  enum reason reason = launched(record, arrays, 0, takes_bits, count, chains_ns, fault, &blamed);
+  return reason ? reason + 256 * blamed : 0;
 }
 
-/* The same; `fault` is told of a position out of range, and of memory that is missing. */
+/* One call, bits for types that no buffer has; `fault` is told of a position out of range, and of memory that is missing. */
 TW_EXPORT long tw_launch_with_care(const struct tw_record *record, void *arrays, struct fault *fault) {
-  return launch(record, arrays, 1, 0, fault);
+  return launch(record, arrays, 1, 1, 0, fault);
 }
 
 /* The same call `count` times: for measurements, where the way from Python takes longer than the work. */
 TW_EXPORT long tw_launch_repeatedly(const struct tw_record *record, void *arrays, long count) {
   struct fault fault;
-  return launch(record, arrays, count, 0, &fault);
+  return launch(record, arrays, 0, count, 0, &fault);
 }
 
 /* One call; the nanoseconds of every chain are added to `chains_ns`. */
 TW_EXPORT long tw_launch_timed(const struct tw_record *record, void *arrays, long *chains_ns) {
   struct fault fault;
-  return launch(record, arrays, 1, chains_ns, &fault);
+  return launch(record, arrays, 0, 1, chains_ns, &fault);
+}
+
+/* Functions of Python: `self` is a capsule of the record. */
+
+static void *py_launch(void *self, void *arrays) {
+  struct fault fault;
+  return tw_python.new_integer(launch(tw_python.address_in(self, 0), arrays, 0, 1, 0, &fault));
+}
+
+static void *py_compute(void *self, void *inputs) {
+  const struct tw_record *record = tw_python.address_in(self, 0);
+  struct fault fault;
+  long blamed = 0;
+  void *outputs = tw_python.new_list(record->tensor_count - record->input_count);
+  enum reason reason = outputs ? launched(record, inputs, outputs, 0, 1, 0, &fault, &blamed) : MEMORY;
+  if (!reason)
+    return outputs;
+  if (outputs)
+    tw_python.release(outputs);
+  tw_python.clear_error();
+  return tw_python.new_integer(reason + 256 * blamed);
+}
+
+static struct py_method methods[] = {{"launch", py_launch, ONE_ARGUMENT, 0},
+                                     {"compute", py_compute, ONE_ARGUMENT, 0},
+                                     {"signature", tw_signature, ONE_ARGUMENT, 0}};
+
+/* A function of Python. For a record: 0 takes a tuple of inputs and outputs, and gives 0 or a refusal; 1 takes a tuple of inputs,
+   and gives a list of new outputs, or a refusal. 2 is `tw_signature`, of any address. */
+TW_EXPORT void *tw_function(long number, void *address) {
+  void *self = tw_python.new_capsule(address, 0, 0);
+  void *function = self ? tw_python.new_function(&methods[number], self, 0) : 0;
+  if (self)
+    tw_python.release(self);
+  return function;
 }
