@@ -9,6 +9,7 @@ from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.f32.inner_product import dot_product_kernel
 from tilewright.kernels.other_types.typed import F16, F64, S32, S64, U32, U64
 from tilewright.kernels.products import product_kernel
+from tilewright.tile.products.tile import PLAIN, Options
 
 F16C = replace(F16, features=frozenset({"f16c"}))
 F16_512 = replace(F16, features=frozenset({"avx512bw", "avx512vl"}))
@@ -19,7 +20,11 @@ TILES_256 = {(6, 2): 0.96, (12, 1): 0.87}
 TILES_S32_512 = {(6, 4): 0.72, (14, 2): 0.7}
 TILES_S32_256 = {(5, 2): 0.77, (10, 1): 0.74}
 KERNELS = (
-    *(product_kernel(AVX512, F64, *tile, peak_share=share) for tile, share in TILES_512.items()),
+    *(
+        product_kernel(AVX512, F64, *tile, peak_share=share, options=options)
+        for tile, share in TILES_512.items()
+        for options in (PLAIN, Options(prefetch=("right",)))
+    ),
     *(product_kernel(AVX2, F64, *tile, peak_share=share) for tile, share in TILES_256.items()),
     *(product_kernel(AVX512, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_512.items()),
     *(product_kernel(AVX2, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_256.items()),
