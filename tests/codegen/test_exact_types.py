@@ -143,6 +143,7 @@ def test_all_types_become_all_others_at_their_extremes() -> None:
             values = floats.astype(np.float64 if source in ("float64", "float16") else np.float32).astype(DTYPES[source])
         if source in INTEGERS:
             around = [2**power + step for power in (0, 7, 8, 15, 16, 24, 31, 32, 53, 62, 63) for step in (-1, 0, 1)]
+            around += [2**power + 2 ** (power - 8) + step for power in (24, 30, 54, 62) for step in (-1, 0, 1)]
             limits = np.iinfo(source)
             numbers = [sign * number for number in around for sign in (1, -1)]
             values = np.array([number for number in numbers if limits.min <= number <= limits.max], source)

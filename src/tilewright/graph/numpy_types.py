@@ -45,12 +45,14 @@ def widened(x: Any) -> Any:
 
 
 def rounded_once(x: Any, dtype: str) -> Any:
-    """Floating-point numbers in a half-width type, rounded once: ml_dtypes rounds doubles to float32 before.
+    """Numbers in a half-width type, rounded once: ml_dtypes rounds doubles and integers to float32 before.
 
     >>> float(rounded_once(np.array(1 + 2.0**-8 + 2.0**-30), "bfloat16"))
     1.0078125
     """
     x = np.asarray(x)
+    if dtype == "bfloat16" and x.dtype.kind in "iu":
+        x = _held_by_float64(x).astype(np.float64)
     if dtype != "bfloat16" or x.dtype != np.float64:
         return x.astype(dtype)
     near = x.astype(np.float32)
@@ -58,6 +60,14 @@ def rounded_once(x: Any, dtype: str) -> Any:
     beyond = np.abs(near.astype(np.float64)) > np.abs(x)
     is_inexact = (near != x) & (x == x)
     return np.where(is_inexact, (bits - beyond) | 1, bits).astype(np.uint32).view(np.float32).astype(dtype)
+
+
+def _held_by_float64(x: Any) -> Any:
+    """Integers, whose last digit that float64 has says whether any was lost."""
+    if x.dtype.itemsize < 8:
+        return x
+    upper = x >> 11 << 11
+    return np.where((upper == x) | (np.abs(x) < 2**53), x, upper | 2**11)
 
 
 def number_of(value: float, dtype: Any) -> float:

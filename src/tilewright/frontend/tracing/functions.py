@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.dtypes import dtype_named
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing.dynamic_dimensions import whole, wholes
 from tilewright.frontend.tracing.element_types import check_known, types_between
@@ -28,7 +29,15 @@ from tilewright.frontend.tracing.promotion import (
     reduced_type,
 )
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
-from tilewright.frontend.tracing.recording import apply_map, in_one_type, record_change, record_map, record_operator, traceable
+from tilewright.frontend.tracing.recording import (
+    apply_map,
+    converted,
+    in_one_type,
+    record_change,
+    record_map,
+    record_operator,
+    traceable,
+)
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
@@ -335,9 +344,9 @@ def astype(x: Any, dtype: Any) -> Any:
     if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
         why = f"kernels compute integers without wrapping them, and not all {x.dtype} values are {name}"
         raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
-    for between in types_between(x.tensor.dtype, name):
-        x = record_map("astype", Load(0), (x,), dtype=between)
-    return record_map("astype", Load(0), (x,), dtype=name)
+    for between in (*types_between(x.tensor.dtype, name), name):
+        x = converted(x, dtype_named(between))
+    return x
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:

@@ -22,7 +22,7 @@ from tilewright.frontend.tracing.promotion import Rule, check_numbers, dtype_of,
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import body_of, elementwise
+from tilewright.graph.builders.elementwise import body_of, cast_steps, elementwise
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.expressions.scalar_functions import COMPARISONS, FUNCTIONS
@@ -59,7 +59,9 @@ def converted(value: Any, dtype: np.dtype[Any]) -> Any:
     """An array in an element type; truth values become the numbers 0 and 1."""
     if not isinstance(value, Traced):
         return constant_array(value).astype(dtype, copy=False)
-    return value if value.dtype == dtype else record_map("astype", Load(0), (value,), dtype=dtype.name)
+    for body, between in cast_steps(value.dtype.name, dtype.name) if value.dtype != dtype else ():
+        value = record_map("astype", body, (value,), dtype=between)
+    return value
 
 
 def apply_map(function: str, *operands: Any) -> Traced:

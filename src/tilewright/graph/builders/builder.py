@@ -127,8 +127,10 @@ class Builder:
         return self.record(build, used, tensors, kind=kind)
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
-        """The same elements in another type."""
-        return x if x.dtype == dtype else self.body(Load(0), x, dtype=dtype, kind="cast")
+        """The same elements in another type, rounded once."""
+        for body, between in elementwise.cast_steps(x.dtype, dtype) if x.dtype != dtype else ():
+            x = self.body(body, x, dtype=between, kind="cast")
+        return x
 
     def matmul(self, left: Tensor, right: Tensor) -> Tensor:
         """The matrix product, as `numpy.matmul`."""

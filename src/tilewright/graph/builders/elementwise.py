@@ -11,7 +11,7 @@ them. Extents known at run time are numbers of this kind, too: maps of nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +37,22 @@ IS_TRUE = apply("not_equal", _X, Literal(0.0))
 """Numbers as truth values."""
 CHOSEN_TRUTH = apply("logical_or", apply("logical_and", _X, Load(1)), apply("logical_and", apply("logical_not", _X), Load(2)))
 """`where` of truth values: `Load(1)` where `Load(0)` is true, else `Load(2)`."""
+
+_UPPER = apply("left_shift", apply("right_shift", _X, Literal(11.0)), Literal(11.0))
+_ODD = apply("where", apply("equal", _UPPER, _X), _X, apply("bitwise_or", _UPPER, Literal(2.0**11)))
+_ROUNDED_TO_ODD = apply("where", apply("less", apply("abs", _X), Literal(2.0**53)), _X, _ODD)
+"""Integers of 64 bits as those that float64 holds: the last digit that is left says whether any was lost."""
+
+
+def cast_steps(source: str, target: str) -> Iterator[tuple[Scalar, str]]:
+    """Bodies and types of the maps that convert elements: kernels round to halves from float64, which lacks long integers.
+
+    >>> [dtype for _, dtype in cast_steps("int64", "bfloat16")], [dtype for _, dtype in cast_steps("int64", "float32")]
+    (['int64', 'bfloat16'], ['float32'])
+    """
+    if target == "bfloat16" and source in ("int64", "uint64"):
+        yield _ROUNDED_TO_ODD, source
+    yield _X, target
 
 
 def body_of(function: str) -> Scalar:

@@ -39,14 +39,10 @@ def converted(b: Builder, value: Value, dtype: str) -> Value:
     """Numbers as numbers of another type."""
     if value.type.is_float and dtype == "uint64":
         return large_integers(b, b.cast(value, "float32") if value.type.dtype in HALVES else value)
-    if value.type.dtype in LONG_INTEGERS and dtype == "bfloat16":
-        value = b.cast(value, "float64")
     return b.cast(value, dtype)
 
 
 HALVES = ("float16", "bfloat16")
-LONG_INTEGERS = frozenset(("int64", "uint64"))
-"""They become bfloat16 by way of float64, as NumPy has it."""
 
 
 def large_integers(b: Builder, value: Value) -> Value:

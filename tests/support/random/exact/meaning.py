@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tests.support.random.exact.program import Array
+from tilewright.tile.rounding import to_bfloat16
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 HALVES = ("float16", "bfloat16")
@@ -32,16 +33,10 @@ def cast(x: Array, to: str) -> Array:
         most = np.float32(ml_dtypes.finfo(to).max)  # type: ignore[no-untyped-call]
         return np.clip(x.astype(np.float32), -most, most).astype(DTYPES[to])
     if to == "bfloat16" and x.dtype.name in ("float64", "int64", "uint64", "int32", "uint32"):
-        return _to_bfloat16(x.astype(np.float64))
+        return np.asarray(to_bfloat16(x).view(DTYPES[to]))
     if to == "float16" and x.dtype.kind in "iu":
         return x.astype(np.float64).astype(np.float16)
     return (wide(x) if x.dtype.name in ("bfloat16", *EIGHTS) else x).astype(DTYPES[to])
-
-
-def _to_bfloat16(x: Array) -> Array:
-    """Doubles, by the spacing of bfloat16 around each."""
-    spacing = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - 8, -133))
-    return np.where(np.isfinite(x), np.rint(x / spacing) * spacing, x).astype(np.float32).astype(ml_dtypes.bfloat16)
 
 
 def can_cast(x: Array, to: str) -> bool:
