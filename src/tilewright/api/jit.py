@@ -96,7 +96,7 @@ def jit(
 
     Arguments are arrays of any kind (NumPy, torch CPU tensors, DLPack, buffers), nested in tuples, lists, dicts and
     dataclasses. Booleans, strings, enums and None are static. Numbers are traced as 0-d arrays of float32, of float64 where an
-    argument is a float64 array; beside integers that float32 does not hold they are refused.
+    argument is a float64 array; beside float16 arrays they are float16, beside integers that float32 does not hold refused.
 
     Element types are promoted as in NumPy: a result has NumPy's type and value, or `DTypeError` is raised, and is computed in its
     type (halves in float32). int8 + float32 is float32, int32 + float32 is float64, sums of int8 are int64 and means float64,

@@ -93,6 +93,17 @@ def test_functions_of_floating_point_numbers_keep_their_type_and_refuse_others(n
         assert (None if found is None else found.dtype.name) == (t if t in FLOATS else None)
 
 
+@pytest.mark.parametrize("number", [2.5, 2, np.float64(2.5)])
+def test_numbers_that_are_given_take_the_type_of_float16(number):
+    x = np.linspace(0.5, 4, 8).astype(np.float16)
+    half = np.float16(number)
+    found = tw.jit(lambda x, s: (x * (s + 1), tw.maximum(s, x), x**s, x < s))(x, number, interpret=True)
+    wanted = x * (half + np.float16(1)), np.maximum(x, half), (x.astype("f4") ** half).astype("f2"), x < half
+    assert [one.dtype for one in found] == [one.dtype for one in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_every_function_is_in_the_table():
     told = {
         *MAPS_OF_ONE,

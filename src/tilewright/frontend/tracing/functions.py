@@ -31,6 +31,7 @@ from tilewright.frontend.tracing.promotion import (
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.recording import (
     apply_map,
+    beside_float16,
     converted,
     in_one_type,
     record_change,
@@ -191,6 +192,7 @@ def pow(x: Any, exponent: Any) -> Any:
     >>> pow(np.array([2.0]), 3).tolist()
     [8.0]
     """
+    x, exponent = beside_float16((x, exponent))
     if not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
         return record_map("pow", Apply("pow", (Load(0), Load(1))), (x, exponent), dtype=power_type(x, exponent))
     number = exponent if isinstance(exponent, int) else float(exponent)

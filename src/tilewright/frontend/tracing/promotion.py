@@ -10,7 +10,8 @@
 | what NumPy has not (`sigmoid`, `erf`, `gelu`, `softmax`, `layer_norm`, ...) | the operands' common floating-point type |
 
 Python's numbers take the type of the arrays beside them where their kind allows (NEP 50), and NumPy's scalars count as Python's
-numbers: `x / np.sqrt(64)` keeps the type of x. Floating-point numbers alone are float32, the default type of the array API here.
+numbers: `x / np.sqrt(64)` keeps the type of x. Floating-point numbers alone, and arguments that are numbers, are float32, the
+default type of the array API here; the latter are float16 beside float16.
 
 Refused is what NumPy refuses, and what is no arithmetic in NumPy: sums, products, largest and smallest of truth values alone are
 truth values there. NumPy has no bfloat16: it stays where all operands have it, and mixes as ml_dtypes says. Nothing is complex.

@@ -70,6 +70,7 @@ def apply_map(function: str, *operands: Any) -> Traced:
     Integers are compared as integers, as in NumPy: with numbers that their type does not hold, and signed ones with uint64,
     beside which float64 is the common type.
     """
+    operands = beside_float16(operands)
     if function in COMPARISONS:
         operands = tuple(_comparable(operand, operands) for operand in operands)
         types = [np.dtype(bool) if is_number(operand) else dtype_of(operand) for operand in operands]
@@ -79,6 +80,17 @@ def apply_map(function: str, *operands: Any) -> Traced:
     if function in ("logical_and", "logical_or", "logical_not"):  # of any number, one that every type holds
         operands = tuple(bool(operand) if isinstance(operand, int | float | np.generic) else operand for operand in operands)
     return record_map(function, body_of(function), operands)
+
+
+def beside_float16(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands; numbers of the caller's as float16, where arrays are of that type alone, as NumPy has it (NEP 50)."""
+    numbers = [operand for operand in operands if isinstance(operand, Traced) and operand.is_rounded]
+    types = {dtype_of(operand).name for operand in operands if not _is_rounded(operand)} - {"bool"} if numbers else set()
+    if types != {"float16"}:
+        return operands
+    return [
+        converted(operand, np.dtype("float16")) if any(operand is one for one in numbers) else operand for operand in operands
+    ]
 
 
 def _comparable(operand: Any, operands: Sequence[Any]) -> Any:
