@@ -70,7 +70,7 @@ def apply_map(function: str, *operands: Any) -> Traced:
     Integers are compared as integers, as in NumPy: with numbers that their type does not hold, and signed ones with uint64,
     beside which float64 is the common type.
     """
-    operands = beside_float16(operands)
+    operands = tuple(beside_float16(operands))
     if function in COMPARISONS:
         operands = tuple(_comparable(operand, operands) for operand in operands)
         types = [np.dtype(bool) if is_number(operand) else dtype_of(operand) for operand in operands]
