@@ -16,7 +16,7 @@ import tilewright as tw
 from tests.support.chains import artifact_of, attention_plan, random_inputs
 from tilewright.artifact import Artifact
 from tilewright.graph.types import Graph, SymbolicExtent
-from tilewright.kernels import dialect_for, registered
+from tilewright.kernels import registered
 from tilewright.leaves.matrix_tiles import functions as matrix_tile_functions
 from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
@@ -174,7 +174,7 @@ def test_kernels_without_functions_of_single_shapes_stand_in_the_file() -> None:
     """Objects of two files would else define one function with other shapes."""
     kernel = next(one for one in registered() if one.name == "matmul_avx512_f32_6x64_nest3")
     assert kernel.emit_shape is None
-    file = File("", (), dialect_for("x86_64", kernel.features), dialects()["avx512"], {kernel.name: kernel}, (), (), 0)
+    file = File("", (), dialects()["avx512"], {kernel.name: kernel}, (), (), 0)
     call = SimpleNamespace(epilogue=None, prefetching=False, shapes=None, inlined=False, known=None, m=6, n=64)
     whole = {"_variants": lambda kernel, calls: frozenset({(6, 4)}), "may_inline": lambda kernel, calls: False}
     with patch.multiple(matrix_tile_functions, **whole):

@@ -159,7 +159,7 @@ class Replay:
                     places,
                     self.variables,
                     self.program.kernels,
-                    self.program.dialect.lanes,
+                    self.program.dialect.lanes("float32"),
                     every_step=self.every_step,
                 )
                 runs.region(nest)

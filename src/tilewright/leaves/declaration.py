@@ -20,11 +20,11 @@ from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
 from tilewright.records import record
+from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.program import TileProgram
 
 
@@ -143,8 +143,8 @@ class CFile(Protocol):
     """What the functions of a C file depend on."""
 
     @property
-    def dialect(self) -> VectorDialect:
-        """The vectors."""
+    def dialect(self) -> Dialect:
+        """The instructions."""
 
     @property
     def kernels(self) -> Mapping[str, MicroKernel]:

@@ -44,7 +44,7 @@ def program_of(function: Callable[..., Any], *operands: Any) -> Program:
 
 def nests_of(program: Program, nests: Nests | None = None) -> list[OperatorNest]:
     """In the order of their calls."""
-    shared = [with_shared_nests(nest, nests or Nests(), program.tiles) for nest in program.regions]
+    shared = [with_shared_nests(nest, nests or Nests(), program.dialect) for nest in program.regions]
     return [node.nest for nest in shared for node in nest.nodes() if isinstance(node, NestCall)]
 
 
@@ -240,5 +240,5 @@ def test_panels_of_one_width_are_filled_by_one_nest() -> None:
 )
 def test_leaves_take_the_instructions_of_the_machine(target: str, dialect: str) -> None:
     program = lower_program(tw.jit(lambda x: x + 1.0, target=target).lower(tw.spec((8,))).model_plan)
-    assert program.tiles.name == dialect
-    assert program.tiles.features <= emit_program(program).features
+    assert program.dialect.name == dialect
+    assert program.dialect.features <= emit_program(program).features

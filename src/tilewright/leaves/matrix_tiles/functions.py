@@ -60,7 +60,7 @@ def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
 
 
 def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions | None:
-    """The kernel as functions of the file, where the calls ask for it: None if it has no programs of its dialect, or too much.
+    """The kernel as functions of the file, where the calls ask for it: None if it has no programs in its vectors, or too much.
 
     A kernel without functions of single shapes stands in every file that calls it: objects of two files would else define one
     function, each with the shapes of its calls.
@@ -73,7 +73,7 @@ def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTile
         return None
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching, known=calls[0].known)
-    if not isinstance(source.content, Programs) or source.content.vectors is not file.dialect:
+    if not isinstance(source.content, Programs) or source.content.vectors.vector_bits != file.dialect.vector_bits:
         return None
     return Functions(inlined=(InlinedSource(_needed(kernel, source, calls), may_inline(kernel, calls)),))
 

@@ -22,7 +22,6 @@ from tilewright.c_text.statements import function
 from tilewright.errors import InternalError, UnsupportedOperation
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import INLINE, Helper, texts
 from tilewright.kernels.translation_units import WEAK
@@ -171,9 +170,7 @@ class File:
 
     entry_point: str
     header: tuple[str, ...]
-    dialect: VectorDialect
-    tiles: Dialect
-    """The instructions of leaves."""
+    dialect: Dialect
     kernels: Mapping[str, MicroKernel]
     definitions: tuple[tuple[str, str], ...]
     """Run-time extents and strides: (variable, C expression over `sizes`)."""

@@ -20,7 +20,6 @@ from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
 from tilewright.graph.types import element_bytes
 from tilewright.kernel_source import KernelSource, SourceKind
-from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
 from tilewright.kernels.element_types import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.declaration import Lowered
@@ -66,7 +65,7 @@ def preparation(file: File) -> list[str]:
         return []
     numbers: dict[str, int] = {}
     chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
-    firsts = (with_texts(file.prepared[chosen.index(number)], file.tiles) for number in range(len(numbers)))
+    firsts = (with_texts(file.prepared[chosen.index(number)], file.dialect) for number in range(len(numbers)))
     ways = [_way(f"{file.entry_point}_pack_{number}", first) for number, first in enumerate(firsts)]
     table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
     lines = [f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};", "ways[number](source, packed);"]
@@ -80,13 +79,13 @@ def preparation(file: File) -> list[str]:
 
 def emit_packing(file: File) -> str:
     """A C file of the preparation alone. It calls no micro kernel, so that a CPU without the features of one may run it."""
-    file = replace(file, dialect=PORTABLE, tiles=dialects()["portable"])
+    file = replace(file, dialect=dialects()["portable"])
     return f"{comment(file.header)}\n{with_prelude(preparation_helpers(file), preparation(file))}"
 
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
-    prepared = (with_texts(one, file.tiles) for one in file.prepared)
+    prepared = (with_texts(one, file.dialect) for one in file.prepared)
     return frozenset(node_helpers(walk(node for one in prepared for node in one.constant.body)))
 
 

@@ -73,7 +73,7 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    dialect, arguments = file.tiles, source.arguments
+    dialect, arguments = file.dialect, source.arguments
     region = with_leaf_texts(with_shared_nests(source.region, source.plan.execution.nests, dialect), dialect)
     task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])
