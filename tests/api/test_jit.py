@@ -299,3 +299,11 @@ def test_a_known_call_takes_every_array_of_its_shape() -> None:
     out = np.empty_like(x)
     assert double(x, out=out) is out
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_some_channels_of_pixels_become_planes(dtype: str) -> None:
+    planes = tw.jit(lambda x: tw.transpose(x.astype(np.float32), (2, 0, 1)), dynamic=False)
+    image = np.random.default_rng(0).integers(-99, 100, (3, 37, 4)).astype(dtype)
+    for chosen in (image, image[..., :3], image[..., 1:], image[:, ::-1, :3], image[:, ::2, 1:]):
+        np.testing.assert_array_equal(planes(chosen), chosen.astype(np.float32).transpose(2, 0, 1))

@@ -202,6 +202,7 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
         "",
         (
             *(_to_planes("uint8", channels, "float32") for channels in (2, 3, 4)),
+            *(_to_planes("int8", channels, "float64") for channels in (3, 4)),
             *(_to_planes(dtype, 3, dtype) for dtype in ("float32", "uint8", "int16", "float64")),
             *(_to_pixels("float32", channels, "uint8") for channels in (2, 3, 4)),
             *(_to_pixels(dtype, 3, dtype) for dtype in ("float32", "uint8", "int64")),

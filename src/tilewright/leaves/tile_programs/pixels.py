@@ -1,12 +1,13 @@
 """Maps between pixels, whose few channels lie side by side, and planes of channels, as tile programs.
 
-As many vectors of pixels are loaded as there are channels, and taken apart by shuffles; results are put together likewise. What
-is left of a row is computed with pixels before it, so that no vector is partial.
+As many vectors of pixels are loaded as there are channels, and taken apart by shuffles; results are put together likewise. Bytes
+that become wider numbers are brought into a word for every pixel by one shuffle, and shifted out of it; their pixels may have a
+channel more than is read (RGB of RGBA). What is left of a row is computed with pixels before it, so that no vector is partial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tilewright.block.memory import Gather, View
@@ -22,11 +23,14 @@ from tilewright.leaves.tile_programs.positions import conditions
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation
-from tilewright.tile.program import Value
+from tilewright.tile.program import Buffer, Value
 from tilewright.tile.types import element_type, vector
 
 SHUFFLED_BYTES = 16
 """Of the vectors that every instruction set shuffles."""
+WORD_BYTES = 4
+PIXELS_AT_ONCE = SHUFFLED_BYTES // WORD_BYTES
+BYTES = ("uint8", "int8")
 
 
 def lowered(loops: VectorLoops, pixels: str, channels: str) -> LoweredTile:
@@ -43,8 +47,10 @@ class _Pixels(maps.MapProgram):
     def __init__(self, loops: VectorLoops, channels: str, channel_count: int) -> None:
         super().__init__(loops)
         self.channels, self.channel_count = channels, channel_count
-        self.apart = False
-        """Whether elements of pixels are shuffled."""
+        self.step = 0
+        """Elements from a pixel to the next, while they are taken apart."""
+        self.steady: dict[tuple[int, IndexLike], Value] = {}
+        """Reads that are the same for all pixels, by channel."""
         narrowest = min(element_bytes(operand.dtype) for operand in (*loops.reads, loops.write))
         self.pixels = max(self.lanes, SHUFFLED_BYTES // narrowest)
         """That are computed together: several registers, where elements are narrower than what is computed in."""
@@ -52,34 +58,56 @@ class _Pixels(maps.MapProgram):
     def lowered(self) -> LoweredTile:
         """By shuffles, if pixels lie side by side and there are enough for a vector."""
         around = [axis for axis in self.ranges if axis != self.vector_axis]
-        fits = self.fits()
-        with self.builder.when(fits):
-            self.by_pixels([axis for axis in around if axis != self.channels])
-        with self.builder.otherwise():
-            self.rows(around, 1, self.some_rows)
+        views = [view for view in (*self.loops.reads, self.loops.write) if isinstance(view, View) and self.has_pixels(view)]
+        are_words = not self.has_pixels(self.loops.write) and all(map(self.is_of_words, views))
+        self.by_steps(around, views, {self.channel_count, WORD_BYTES} if are_words else {self.channel_count})
         return self.arguments.lowered()
 
-    def fits(self) -> IndexLike:
+    def by_steps(self, around: list[str], views: Sequence[View], steps: Iterable[int]) -> None:
+        """By shuffles where pixels have one of these distances, else by strides."""
+        first, *others = sorted(steps)
+        with self.builder.when(self.fits(views, first)):
+            self.by_pixels([axis for axis in around if axis != self.channels], first)
+        with self.builder.otherwise():
+            if others:
+                self.by_steps(around, views, others)
+            else:
+                self.rows(around, 1, self.some_rows)
+
+    def fits(self, views: Sequence[View], step: int) -> IndexLike:
         """Whether shuffles find all elements."""
-        views = [view for view in (*self.loops.reads, self.loops.write) if self.has_pixels(view)]
-        strides = dict.fromkeys(self.stride(view.stride(self.vector_axis)) for view in views if isinstance(view, View))
-        equal = [self.builder.define(IntegerOperation.EQUAL, stride, self.channel_count) for stride in strides]
+        strides = dict.fromkeys(self.stride(view.stride(self.vector_axis)) for view in views)
+        equal = [self.builder.define(IntegerOperation.EQUAL, stride, step) for stride in strides]
         return conditions(self, less(self.builder, self.pixels - 1, self.size(self.vector_axis)), *equal)
+
+    def is_of_words(self, view: View) -> bool:
+        """Whether a pixel is brought into a word."""
+        return view.dtype in BYTES and element_bytes(self.computed) >= WORD_BYTES
 
     def has_pixels(self, operand: View | Gather) -> bool:
         """Whether channels lie side by side."""
         is_side_by_side = isinstance(operand, View) and operand.stride(self.channels) == 1
         return is_side_by_side and isinstance(operand, View) and operand.stride(self.vector_axis) not in (0, 1)
 
-    def by_pixels(self, around: list[str]) -> None:
+    def by_pixels(self, around: list[str], step: int) -> None:
         """All vectors of pixels; the last one of a row ends with it."""
         size, lanes = self.size(self.vector_axis), self.lanes
-        self.apart, self.lanes = True, self.pixels
+        self.step, self.lanes = step, self.pixels
+        self.keep_steady((*around, self.vector_axis))
         with self.over(around), self.builder.loop("pixel", 0, size, self.lanes) as start:
             first = smaller(self.builder, start, size - self.lanes)
             with self.moved(self.vector_axis, first):
                 self.all_channels()
-        self.apart, self.lanes = False, lanes
+        self.step, self.lanes = 0, lanes
+        self.steady.clear()
+
+    def keep_steady(self, around: Sequence[str]) -> None:
+        """Load what is the same for all pixels, a number for each channel: results may not lie there."""
+        for read, operand in enumerate(self.loops.reads):
+            if isinstance(operand, View) and all(operand.stride(axis) == 0 for axis in around):
+                for channel in range(self.channel_count):
+                    with self.moved(self.channels, channel):
+                        self.steady[read, channel] = self.load(operand)
 
     def all_channels(self) -> None:
         """One vector of pixels."""
@@ -96,8 +124,11 @@ class _Pixels(maps.MapProgram):
 
     def leaf(self, scalar: Scalar) -> Value:
         """The value of what is read, or follows from where the point is."""
+        steady = self.steady.get((scalar.read, self.at[self.channels])) if isinstance(scalar, Load) else None
+        if steady is not None:
+            return steady
         operand = self.loops.reads[scalar.read] if isinstance(scalar, Load) else None
-        if self.apart and isinstance(operand, View) and self.has_pixels(operand):
+        if self.step and isinstance(operand, View) and self.has_pixels(operand):
             return self.load_channel(operand)
         return super().leaf(scalar)
 
@@ -109,9 +140,26 @@ class _Pixels(maps.MapProgram):
         assert isinstance(channel, int)
         with self.moved(self.channels, 0):
             first = self.place(view)
+        if self.is_of_words(view):
+            return b.cast(_byte(b, self.words(buffer, first, view.dtype), channel, self.channel_count, view.dtype), self.computed)
         vectors = [b.load(buffer, first + number * self.lanes, of) for number in range(self.channel_count)]
         found = _picked(b, vectors, [channel + self.channel_count * lane for lane in range(self.lanes)])
         return loaded(b, found, view.dtype, self.computed)
+
+    def words(self, buffer: Buffer, first: IndexLike, dtype: str) -> Value:
+        """Every pixel in a word. Nothing behind the last one is read: the last vector ends with it."""
+        b, of, parts = self.builder, vector(dtype, SHUFFLED_BYTES), self.lanes // PIXELS_AT_ONCE
+        rest = SHUFFLED_BYTES - (PIXELS_AT_ONCE - 1) * self.step - self.channel_count
+        earlier = [0] * (parts - 1) + [rest]
+        starts = [part * PIXELS_AT_ONCE * self.step - before for part, before in enumerate(earlier)]
+        halves = _halves(b, [b.load(buffer, first + start, of) for start in starts])
+        lanes = [
+            part * SHUFFLED_BYTES + before + pixel * self.step + min(byte, self.channel_count - 1)
+            for part, before in enumerate(earlier)
+            for pixel in range(PIXELS_AT_ONCE)
+            for byte in range(WORD_BYTES)
+        ]
+        return b.bitcast(b.shuffle(halves, lanes), vector("uint32", self.lanes))
 
     def store_pixels(self, results: Sequence[Value]) -> None:
         """Put channels together."""
@@ -123,6 +171,23 @@ class _Pixels(maps.MapProgram):
             elements = [divmod(start + lane, self.channel_count) for lane in range(self.lanes)]
             lanes = [channel * self.lanes + pixel for pixel, channel in elements]
             self.builder.store(buffer, first + start, _picked(self.builder, results, lanes))
+
+
+def _halves(b: Builder, parts: Sequence[Value]) -> Sequence[Value]:
+    """The two halves of a power of two of vectors behind each other."""
+    while len(parts) > 2:
+        parts = [b.shuffle(pair, range(2 * pair[0].type.lanes)) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return parts
+
+
+def _byte(b: Builder, words: Value, number: int, count: int, dtype: str) -> Value:
+    """One of so many bytes of every word, the last of which fills what is left of it, as an int32."""
+    signed = vector("int32", words.type.lanes)
+    if number == count - 1:
+        return b.bitcast(words, signed) >> 24 if dtype == "int8" else b.bitcast(words >> 24, signed)
+    if dtype == "int8":
+        return b.bitcast(words << 24 - 8 * number, signed) >> 24
+    return b.bitcast((words >> 8 * number if number else words) & 0xFF, signed)
 
 
 def _picked(b: Builder, vectors: Sequence[Value], lanes: Sequence[int]) -> Value:
