@@ -60,7 +60,7 @@ def test_at_the_planned_values_prices_and_floors_are_those_of_the_plan(function,
 
 def test_the_cases_have_scalar_loops_and_split_sums():
     plans = {function.__name__: planned(function, *shapes).plans for function, shapes in CASES}
-    assert plans["whole_numbers"][0].price.terms[0].kind is TermKind.SCALAR_LOOP
+    assert plans["whole_numbers"][0].price.terms[0].kind is TermKind.EXACT_ARITHMETIC
     assert plans["split_sums"][-1].schedule.split
 
 

@@ -49,7 +49,7 @@ class KernelCalls:
 
 @record
 class Sums:
-    """How vector loops and scalar loops add up floats: see `plan/decisions/long_sums.py`."""
+    """How loops add up floats: see `plan/decisions/long_sums.py`."""
 
     long_steps: int = 256
     """Steps (vectors along the reduction, or points where lanes run across it) up to which a sum is left in one piece: blocks

@@ -54,7 +54,7 @@ class VariableKind(StrEnum):
 
     Of run-time sizes: an extent, by the name of its dimension or the text of its formula; a stride in elements, by the tensor and
     the number of its dimension. Of the current block of an axis: its start and its size, by the axis and how many loops over it
-    stand around, if any, or by the operator whose required region it is; the position of a point in it.
+    stand around, if any, or by the operator whose required region it is.
 
     Of the required region of an operator along an axis, so many blocks before the current one: where it begins, where it ends,
     and where the operator goes on in it, behind what the block before has left. Of masks: the first point along an axis that they
@@ -69,7 +69,6 @@ class VariableKind(StrEnum):
     STRIDE = "stride"
     BLOCK_START = "at"
     BLOCK_SIZE = "size"
-    POINT = "in"
     REQUIRED_START = "reach from"
     REQUIRED_STOP = "reach to"
     COMPUTED_START = "reach begin"

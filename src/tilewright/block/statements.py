@@ -328,7 +328,7 @@ class VectorLoops(Leaf):
         return f"{self.operator.name}: {self.operator.kind}"
 
     @property
-    def scalar_element_type(self) -> str:
+    def exact_element_type(self) -> str:
         """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
         return self.leaf.element_type
 

@@ -92,11 +92,6 @@ def prefetched_block(axis: str) -> str:
     return "fetched_" + _word(axis)
 
 
-def axis_offset(axis: str) -> str:
-    """The variable that counts points inside the current block of an axis."""
-    return variable_name(Variable(VariableKind.POINT, axis))
-
-
 @lru_cache(MOST_REMEMBERED)
 def buffer_name(buffer: BufferName) -> str:
     """The pointer to a buffer.

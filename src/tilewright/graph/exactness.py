@@ -34,7 +34,7 @@ def computed_type(operator: Operator) -> str:
     return "float32" if operator.accumulator in HALVES or operator.accumulator == "bool" else operator.accumulator
 
 
-def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
+def exact_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
     """The element type in which an operator is computed exactly, "" if vectors of float32 compute it.
 
     Halves take two roundings from what float32 does not hold; one is right, and so these go through float64.
@@ -43,17 +43,17 @@ def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> st
     >>> x, y = Tensor("x", (4,), "int8"), Tensor("y", (4,), "float32")
     >>> add, _ = elementwise(body_of("square"), [x], name="f", result="z")
     >>> mixed, _ = elementwise(body_of("add"), [x, y], name="f", result="z", dtype="float32")
-    >>> scalar_element_type(add, {"x": x}), scalar_element_type(mixed, {"x": x, "y": y})
+    >>> exact_element_type(add, {"x": x}), exact_element_type(mixed, {"x": x, "y": y})
     ('int32', '')
     """
     loaded = (read for number, read in enumerate(operator.reads) if number not in operator.looked_up())
-    return scalar_type(operator.accumulator, (tensors[read.tensor].dtype for read in loaded))
+    return exact_type(operator.accumulator, (tensors[read.tensor].dtype for read in loaded))
 
 
-def scalar_type(accumulator: str, loaded: Iterable[str]) -> str:
+def exact_type(accumulator: str, loaded: Iterable[str]) -> str:
     """The same, given the accumulator and the types that are loaded.
 
-    >>> scalar_type("float16", ["float32"]), scalar_type("float16", ["float32", "int32"])
+    >>> exact_type("float16", ["float32"]), exact_type("float16", ["float32", "int32"])
     ('', 'float64')
     """
     if accumulator in INTEGERS or accumulator == "float64":

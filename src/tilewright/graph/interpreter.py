@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
-from tilewright.graph.exactness import HALVES, scalar_element_type
+from tilewright.graph.exactness import HALVES, exact_element_type
 from tilewright.graph.expressions.extents import dimensions_of, value_of
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
@@ -56,7 +56,7 @@ def evaluate(
     with np.errstate(all="ignore"):
         for operator in graph.operators:
             result = graph.tensor(operator.write.tensor)
-            computed = scalar_element_type(operator, graph.by_name) or accumulating_type(operator).name
+            computed = exact_element_type(operator, graph.by_name) or accumulating_type(operator).name
             values[result.name] = _evaluate_operator(operator, result, computed, values, every)
     return {name: values[name] for name in graph.outputs}
 

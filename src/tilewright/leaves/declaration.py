@@ -15,7 +15,7 @@ from tilewright.block.integers import IntegerExpression
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.memory import BufferName
 from tilewright.coefficients import Coefficients
-from tilewright.graph.exactness import scalar_type
+from tilewright.graph.exactness import exact_type
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernel_source import KernelSource
@@ -50,10 +50,10 @@ class Problem:
         return cls(operator, reads, tensors[operator.write.tensor].dtype)
 
     @property
-    def scalar_type(self) -> str:
-        """The element type that the operator is computed in point by point; "" where vectors of float32 compute it."""
+    def exact_type(self) -> str:
+        """The element type that the operator is computed in exactly; "" where vectors of float32 compute it."""
         looked_up = self.operator.looked_up()
-        return scalar_type(self.operator.accumulator, (dtype for n, dtype in enumerate(self.reads) if n not in looked_up))
+        return exact_type(self.operator.accumulator, (dtype for n, dtype in enumerate(self.reads) if n not in looked_up))
 
 
 WAYS = 4

@@ -28,7 +28,7 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """Any elementwise operator."""
     if not problem.operator.is_map():
         return Refusal(NAME, Mismatch.OPERATION)
-    return (LeafBinding(NAME, element_type=problem.scalar_type),)
+    return (LeafBinding(NAME, element_type=problem.exact_type),)
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:

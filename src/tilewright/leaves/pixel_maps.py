@@ -36,7 +36,7 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     for access in (operator.write, *operator.reads):
         found = _axes_of_pixels(access, extents)
         if found and _has_planes(operator, *found):
-            return (LeafBinding(NAME, tuple(zip((PIXELS, CHANNELS), found, strict=True)), element_type=problem.scalar_type),)
+            return (LeafBinding(NAME, tuple(zip((PIXELS, CHANNELS), found, strict=True)), element_type=problem.exact_type),)
     return Refusal(NAME, Mismatch.LANES)
 
 

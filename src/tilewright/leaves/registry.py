@@ -66,7 +66,7 @@ def binding_of(problem: Problem, machine: Machine) -> LeafBinding:
 
 def _seconds(binding: LeafBinding, problem: Problem, machine: Machine) -> float:
     sizes = {axis.name: planned_extent(axis.extent) for axis in problem.operator.axes}
-    lanes = machine.lanes(element_bytes(problem.scalar_type or "float32"))
+    lanes = machine.lanes(element_bytes(problem.exact_type or "float32"))
     level, write_bytes = machine.levels[machine.fusion_position], element_bytes(problem.write)
     fused_bytes = int(level.usable_bytes / level.shared_by_cores)
     coefficients = coefficients_for(machine)

@@ -24,7 +24,7 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     states = tuple(enumerate(reduction.states))
     largest = ((LARGEST, n) for n, state in states if state.combine == "maximum" and state.contribution == Point())
     loses_nan = ((LOSES_NAN, n) for n, state in states if may_lose_nan(reduction, state))
-    return (LeafBinding(NAME, numbers=(*largest, *loses_nan), element_type=problem.scalar_type),)
+    return (LeafBinding(NAME, numbers=(*largest, *loses_nan), element_type=problem.exact_type),)
 
 
 def form_of(binding: LeafBinding, reduction: Reduction) -> RowwiseReduction:

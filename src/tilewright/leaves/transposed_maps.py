@@ -35,7 +35,7 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     rows = tuple((ROWS, row) for row in dict.fromkeys(found))
     if not columns or not rows:
         return Refusal(NAME, Mismatch.LANES)
-    return (LeafBinding(NAME, ((COLUMNS, columns), *rows), element_type=problem.scalar_type),)
+    return (LeafBinding(NAME, ((COLUMNS, columns), *rows), element_type=problem.exact_type),)
 
 
 def _rows(access: Access, columns: str) -> Iterator[str]:

@@ -320,7 +320,7 @@ def _adds_floats(loops: VectorLoops) -> bool:
     """Whether a reduction adds up floats. Sums of integers are exact in any order."""
     reduction = loops.operator.reduction
     adds = reduction is not None and any(state.combine == "add" for state in reduction.states)
-    return adds and loops.scalar_element_type in ("", "float64")
+    return adds and loops.exact_element_type in ("", "float64")
 
 
 def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Statement, ...]:

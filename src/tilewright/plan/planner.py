@@ -2,7 +2,7 @@
 
     micro kernels -> search of the fusion level -> inner loops and packs -> prefetches -> prices, fused and unfused -> split
 
-An operator that vectors cannot compute leaves at the start, with a scalar loop.
+An operator that vectors of float32 do not compute leaves at the start: nothing is searched for it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tilewright.plan.binding import bound_plan
 from tilewright.plan.chain_planner import ChainPlanner
 from tilewright.plan.chains import canonical_form, names_of, single_operator_chains
 from tilewright.plan.counts import Counted, count
+from tilewright.plan.decisions.exact_operators import is_exact_operator, plan_exact_operator
 from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
-from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_loop
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.decisions.split_reductions import split_reduction
 from tilewright.plan.memory import forget_all, remembered
@@ -63,7 +63,7 @@ class PricedChain:
     chain: Chain
     price: Price
     searched: Searched | Plan
-    """A plan where nothing is searched: of scalar loops, and of devices that plan chains by themselves."""
+    """A plan where nothing is searched: of exact operators, and of devices that plan chains by themselves."""
 
     def found(self) -> tuple[Candidate, ...]:
         """The candidates of the search, the winner first; none where nothing is searched."""
@@ -183,9 +183,9 @@ def forget_plans() -> None:
 
 
 def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients) -> PricedChain:
-    """The schedule of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
-    if is_scalar_loop(chain, available):
-        plan = with_leaves(with_execution(plan_scalar_loop(chain, machine, coefficients), {}))
+    """The schedule of a chain: of an exact operator, or what is found by a search, in which lookups are walks."""
+    if is_exact_operator(chain, available):
+        plan = with_leaves(with_execution(plan_exact_operator(chain, machine, coefficients), {}))
         return PricedChain(chain, plan.price, plan)
     problem = planning_problem(chain, machine, available, coefficients)
     priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), problem.in_core))

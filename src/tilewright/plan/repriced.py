@@ -10,8 +10,8 @@ from tilewright.coefficients import coefficients_for
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
+from tilewright.plan.decisions.exact_operators import plan_exact_operator
 from tilewright.plan.decisions.non_temporal_stores import price_with_stores
-from tilewright.plan.decisions.scalar_loop import plan_scalar_loop
 from tilewright.plan.decisions.split_reductions import part_of
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
@@ -64,8 +64,8 @@ def context_for(plan: Plan, chain: Chain) -> CostContext:
 
 
 def _price(plan: Plan, chain: Chain) -> Price:
-    if any(term.kind is TermKind.SCALAR_LOOP for term in plan.price.terms):
-        return plan_scalar_loop(chain, plan.machine, coefficients_for(plan.machine)).price
+    if any(term.kind is TermKind.EXACT_ARITHMETIC for term in plan.price.terms):
+        return plan_exact_operator(chain, plan.machine, coefficients_for(plan.machine)).price
     context = context_for(plan, without_lookups(chain))
     if plan.schedule.split:
         return price_split(context, _split(context, plan.schedule))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_type
+from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, exact_element_type
 from tilewright.graph.expressions.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Operator, Tensor
@@ -36,7 +36,7 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
         is_float_map = operator.is_map() and operator.accumulator == "float32" and not operator.looked_up()
         is_read = dtype not in SHORT_TYPES or is_float_map
         yield "" if is_read else f"elements of type {dtype} outside of elementwise operators in float32"
-    exact = scalar_element_type(operator, tensors)
+    exact = exact_element_type(operator, tensors)
     if not exact and operator.accumulator not in ("float32", "float16", "bfloat16", "bool"):
         yield f"arithmetic in {operator.accumulator}"
     for function in dict.fromkeys(operator.functions()):

@@ -70,7 +70,7 @@ class TermKind(StrEnum):
     FUNCTIONS = "functions"
     ARITHMETIC_AND_FUNCTIONS = "arithmetic and functions"
     TRAFFIC = "traffic"
-    SCALAR_LOOP = "scalar loops"
+    EXACT_ARITHMETIC = "exact arithmetic"
     PREFETCHES = "prefetches"
     PACKING = "packing and pages"
     BLOCKS = "blocks and tile ends"

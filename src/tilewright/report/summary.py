@@ -217,7 +217,7 @@ def _of_types(plan: Plan) -> Iterator[Change]:
             text = f'precision to "bf16", which rounds operands of {operator.name}'
             yield Change(text, gain * _operator_s(plan, operator.name, COMPUTE))
     for term in plan.price.terms:
-        if term.kind is TermKind.SCALAR_LOOP:
+        if term.kind is TermKind.EXACT_ARITHMETIC:
             dtype = chain.tensor(chain.operator(term.operator).write.tensor).dtype
             yield Change(f"the element type, where float32 suffices: {term.operator} is computed in {dtype}", term.seconds)
 

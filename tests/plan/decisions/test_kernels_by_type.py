@@ -1,4 +1,4 @@
-"""Micro kernels by the element types of a contraction, and scalar loops where no kernel fits."""
+"""Micro kernels by the element types of a contraction, and exact operators where no kernel fits."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
+from tilewright.plan.decisions.exact_operators import is_exact_operator
 from tilewright.plan.decisions.micro_kernel import tiles
-from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Loop, Node, Pack
 from tilewright.plan.types import Plan, TermKind
@@ -52,7 +52,7 @@ def loops(nodes: tuple[Node, ...]) -> list[Loop]:
 def test_a_contraction_gets_the_kernel_of_its_types(types: Mapping[str, str], chosen: str) -> None:
     plan = planned(types)
     assert plan.operator_plan("C").micro_kernel == chosen
-    assert not any(term.kind is TermKind.SCALAR_LOOP for term in plan.price.terms)
+    assert not any(term.kind is TermKind.EXACT_ARITHMETIC for term in plan.price.terms)
     assert plan.floor.compulsory_bytes == sum(
         product_of(types).tensor(name).element_bytes * rows * columns
         for name, rows, columns in (("A", 256, 510), ("B", 510, 304), ("C", 256, 304))
@@ -68,17 +68,17 @@ def test_a_contraction_gets_the_kernel_of_its_types(types: Mapping[str, str], ch
         dict.fromkeys("ABC", "int32"),
     ],
 )
-def test_an_integer_contraction_that_no_kernel_computes_is_a_scalar_loop(types: Mapping[str, str]) -> None:
+def test_an_integer_contraction_that_no_kernel_computes_is_exact(types: Mapping[str, str]) -> None:
     plan = planned(types)
     assert plan.operator_plan("C").micro_kernel is None
-    assert any(term.kind is TermKind.SCALAR_LOOP for term in plan.price.terms)
+    assert any(term.kind is TermKind.EXACT_ARITHMETIC for term in plan.price.terms)
 
 
-def test_without_the_kernel_it_is_a_scalar_loop() -> None:
+def test_without_the_kernel_it_is_exact() -> None:
     assert planned(U8_S8, kernels=KERNELS).operator_plan("C").micro_kernel is None
-    assert is_scalar_loop(product_of(U8_S8), KERNELS)
-    assert not is_scalar_loop(product_of(U8_S8), ALL)
-    assert not is_scalar_loop(product_of({}), ALL)
+    assert is_exact_operator(product_of(U8_S8), KERNELS)
+    assert not is_exact_operator(product_of(U8_S8), ALL)
+    assert not is_exact_operator(product_of({}), ALL)
 
 
 def test_columns_that_lie_apart_are_staged_in_float32_alone() -> None:

@@ -59,7 +59,7 @@ def split_reduction() -> Graph:
 
 
 def integers() -> Graph:
-    """A scalar loop, which no search finds."""
+    """An exact operator, which no search finds."""
     both = tw.spec((9, 40), "int64")
     return tw.jit(lambda x, y: (x // y).astype(np.float32)).lower(both, both).graph
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tilewright.backends.npu_simulator.figures import OPERAND
 from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import exact_element_type
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, AxisKind, Chain, Operator
 from tilewright.plan.chains import derived_once
@@ -193,7 +193,7 @@ def _check_operator(chain: Chain, operator: Operator) -> None:
         maker = chain.producer(access.tensor)
         if maker is not None and access.indices != maker.write.indices:
             raise refused(chain, f"{operator.name} reads {access.tensor} in another order than {maker.name} writes it")
-    if scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}):
+    if exact_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}):
         raise refused(chain, f"{operator.name} is computed in {operator.accumulator}, and sums are float32")
     if (written := chain.tensor(operator.write.tensor).dtype) not in FLOATS:
         raise refused(chain, f"{operator.name} writes {written}, and results are {' or '.join(FLOATS)}")

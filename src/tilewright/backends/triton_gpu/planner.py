@@ -23,7 +23,7 @@ from tilewright.backends.triton_gpu.roles import Product, Roles, refused, roles_
 from tilewright.backends.triton_gpu.skeleton import Skeleton, skeletons
 from tilewright.backends.triton_gpu.work import Work, work_of
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import exact_element_type
 from tilewright.graph.types import Chain, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.reasons import Defeat, Loops, LossReason, OtherLoops, Tiles
@@ -155,7 +155,7 @@ def _plan(chain: Chain, machine: Machine, is_tf32: bool) -> Plan:
 def _operator_plan(chain: Chain, roles: Roles, operator: Operator, best: Chosen) -> OperatorPlan:
     numbers = (("warps", float(best.warps)), ("stages", float(best.stages)))
     product = next((one for one in best.kernel.operands if one.product.operator is operator), None)
-    element_type = scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors})
+    element_type = exact_element_type(operator, {tensor.name: tensor for tensor in chain.tensors})
     if product is not None:
         sums = "int32" if product.dtype in ("int8", "uint8") else ""
         useful = _useful(best, product.product, chain.operator(operator.name))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.exactness import HALVES, scalar_element_type
+from tilewright.graph.exactness import HALVES, exact_element_type
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
@@ -79,7 +79,7 @@ class _Conversion(Expansion):
 
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator with the conversions before and behind it."""
-        if scalar_element_type(operator, self.tensors):
+        if exact_element_type(operator, self.tensors):
             yield operator
         elif operator.is_map():
             yield self.with_condition(operator)

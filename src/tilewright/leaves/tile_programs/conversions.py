@@ -57,8 +57,3 @@ def large_integers(b: Builder, value: Value) -> Value:
 def mask_of(b: Builder, mask: Value, bits: int) -> Value:
     """A mask for lanes of other sizes."""
     return b.cast(mask, f"mask{bits}")
-
-
-def rounded_to(b: Builder, value: Value, dtype: str) -> Value:
-    """The nearest numbers that another type has."""
-    return b.cast(b.cast(value, dtype), value.type.dtype)

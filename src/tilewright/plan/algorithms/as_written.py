@@ -1,4 +1,4 @@
-"""The operator as it is written: micro kernels compute sums of products of affine reads, scalar loops whatever is exact.
+"""The operator as it is written: micro kernels compute sums of products of affine reads, loops of its own type whatever is exact.
 
 Or with operands that are widened to float32 before: what float32 kernels compute of shorter floats. A micro kernel that takes the
 operands as they are moves half the bytes; kernels of float32 may be faster where operands are read often, and take operands of
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.exactness import HALVES, scalar_element_type
+from tilewright.graph.exactness import HALVES, exact_element_type
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Tensor
 from tilewright.kernels import registry
@@ -19,7 +19,7 @@ from tilewright.plan.algorithms.definition import Algorithm, Problem
 
 def applies(problem: Problem) -> bool:
     """Whether planning can take the operator as it is: guarded products must be expanded, and short floats have a kernel."""
-    if scalar_element_type(problem.operator, problem.tensors):
+    if exact_element_type(problem.operator, problem.tensors):
         return True
     return problem.operator.is_contraction() and (not is_widened(problem) or _has_kernel(problem))
 

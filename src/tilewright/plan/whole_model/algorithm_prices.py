@@ -16,8 +16,8 @@ from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.types import Chain, Graph, Operator, element_bytes, planned_extent
 from tilewright.plan.algorithms.definition import Algorithm, expanded
 from tilewright.plan.chains import canonical_chain
+from tilewright.plan.decisions.exact_operators import is_exact_operator
 from tilewright.plan.decisions.micro_kernel import chain_context
-from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import source_position
 from tilewright.plan.model.needed_work import least_bytes
@@ -232,7 +232,7 @@ class AlgorithmPrices:
     def _computing_seconds(self, chain: Chain) -> float:
         """The time of an operator's arithmetic and functions on one core, in one block; 0 where that is not known."""
         if chain not in self.computing_s:
-            self.computing_s[chain] = 0.0 if is_scalar_loop(chain, self.options.kernels) else self._block_seconds(chain)
+            self.computing_s[chain] = 0.0 if is_exact_operator(chain, self.options.kernels) else self._block_seconds(chain)
         return self.computing_s[chain]
 
     def _block_seconds(self, chain: Chain) -> float:

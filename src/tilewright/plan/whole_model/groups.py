@@ -20,7 +20,7 @@ from math import prod
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor, planned_extent
 from tilewright.plan.chains import canonical_chain, make_chain
-from tilewright.plan.decisions.scalar_loop import why_stored
+from tilewright.plan.decisions.exact_operators import why_stored
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
 from tilewright.plan.regions.epilogues import IN_TILES_ALONE, passed_in_tiles

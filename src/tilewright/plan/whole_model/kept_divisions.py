@@ -30,7 +30,7 @@ class Answers(Protocol):
 class KeptPart:
     """A part of a division: its operators by name, its price, and the candidates of its search, the winner first.
 
-    There are no candidates where nothing was searched: of scalar loops.
+    There are no candidates where nothing was searched: of exact operators.
     """
 
     operators: tuple[str, ...]

@@ -18,8 +18,8 @@ from tilewright.graph.types import Chain, Graph
 from tilewright.plan.binding import bound
 from tilewright.plan.chains import Names, canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
+from tilewright.plan.decisions.exact_operators import is_exact_operator
 from tilewright.plan.decisions.micro_kernel import chain_context
-from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.memory import remembered
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext
@@ -117,10 +117,10 @@ on all cores: what another loop must gain, too."""
 def taken_over(chain: Chain, source: PricedChain) -> PricedChain | None:
     """A canonical chain with the loops of another of its form; None where these cannot be executed, or lose more than the limit.
 
-    Split reductions, scalar loops and few blocks for threads depend on extents alone: they are not taken over.
+    Split reductions, exact operators and few blocks for threads depend on extents alone: they are not taken over.
     """
     searched = source.searched
-    if isinstance(searched, Plan) or searched.split is not None or is_scalar_loop(chain, searched.context.available):
+    if isinstance(searched, Plan) or searched.split is not None or is_exact_operator(chain, searched.context.available):
         return None
     source_context = searched.context
     context, ranked = chain_context(chain, source_context.machine, source_context.available, source_context.coefficients)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.graph.exactness import BYTES, scalar_element_type
+from tilewright.graph.exactness import BYTES, exact_element_type
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.interpreter import Box, Environment, value_of_scalar
@@ -157,7 +157,7 @@ def _started(producer: Operator, sums: Operator, tensors: Mapping[str, Tensor]) 
 
 def _is_of_bytes(producer: Operator, tensors: Mapping[str, Tensor]) -> bool:
     """Whether a map makes floats of bytes, one of each, by a few steps."""
-    if not producer.is_map() or len(producer.reads) != 1 or scalar_element_type(producer, tensors):
+    if not producer.is_map() or len(producer.reads) != 1 or exact_element_type(producer, tensors):
         return False
     nodes, read = subexpressions(producer.body), producer.reads[0]
     has_leaves = all(isinstance(node, Apply | Literal) or node == Load(0) for node in nodes)

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.graph.exactness import HALVES, INTEGERS, LARGEST_WHOLE, WRAPPING, scalar_element_type, scalar_type
+from tilewright.graph.exactness import HALVES, INTEGERS, LARGEST_WHOLE, WRAPPING, exact_element_type, exact_type
 from tilewright.graph.expressions.conditions import constraint_of
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, apply, subexpressions
@@ -289,7 +289,7 @@ def _is_of_type(body: Scalar, dtype: str, types: list[str]) -> bool:
 
 
 def _computed(operator: Operator, tensors: Types) -> str:
-    return scalar_element_type(operator, tensors) or "float32"
+    return exact_element_type(operator, tensors) or "float32"
 
 
 def _computed_together(producer: Operator, reader: Operator, tensors: Types) -> str:
@@ -297,7 +297,7 @@ def _computed_together(producer: Operator, reader: Operator, tensors: Types) -> 
     looked_up, written = reader.looked_up(), producer.write.tensor
     own = [read.tensor for number, read in enumerate(reader.reads) if number not in looked_up and read.tensor != written]
     loaded = (tensors[name].dtype for name in (*own, *(read.tensor for read in producer.reads)))
-    return scalar_type(reader.accumulator, loaded) or "float32"
+    return exact_type(reader.accumulator, loaded) or "float32"
 
 
 class _Converted:

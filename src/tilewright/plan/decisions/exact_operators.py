@@ -1,6 +1,6 @@
-"""Scalar loops: plans of operators that vectors of float32 do not compute, in blocks that are distributed over threads.
+"""Exact operators: plans of what vectors of float32 do not compute, in blocks that are distributed over threads.
 
-There is nothing to search: no vectors, no micro kernel, no packing. Each is a chain of its own.
+There is nothing to search: no micro kernel, no packing. Each is a chain of its own, in vectors of its own type.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.coefficients import Coefficients
 from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import exact_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -24,12 +24,12 @@ from tilewright.plan.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
 
 
-def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
+def is_exact_operator(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
     """Whether a chain is an operator with an exact type, and no contraction that one of the kernels computes."""
     if len(chain.operators) > 1:
         return False
     (operator,) = chain.operators
-    is_exact = scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}) != ""
+    is_exact = exact_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}) != ""
     has_kernel = operator.is_contraction() and tiles(chain, operator, kernels)
     return is_exact and not has_kernel
 
@@ -42,9 +42,9 @@ def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operat
         return None
     if dtype not in ("float32", "bool"):
         return CannotFuse(Barrier.ELEMENT_TYPE, dtype=dtype)
-    exact = next((operator for operator in ends if scalar_element_type(operator, tensors)), None)
+    exact = next((operator for operator in ends if exact_element_type(operator, tensors)), None)
     if exact is not None:
-        return CannotFuse(Barrier.EXACT_ARITHMETIC, (exact.name,), scalar_element_type(exact, tensors))
+        return CannotFuse(Barrier.EXACT_ARITHMETIC, (exact.name,), exact_element_type(exact, tensors))
     return None
 
 
@@ -58,7 +58,7 @@ def _is_left_operand(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[
     return reads == [left] and all(index.is_axis() for index in (*left.indices, *writer.write.indices))
 
 
-def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:
+def plan_exact_operator(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:
     """The plan of such a chain."""
     (operator,) = chain.operators
     sizes = planned_sizes(chain)
@@ -67,7 +67,7 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     seconds = max(float(function_seconds(context, operator, sizes)), least.seconds)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))
     blocks = block_count(chain, schedule)
-    terms = PriceTerm(TermKind.SCALAR_LOOP, seconds, operator.name), PriceTerm(TermKind.CALL, coefficients.call_s)
+    terms = PriceTerm(TermKind.EXACT_ARITHMETIC, seconds, operator.name), PriceTerm(TermKind.CALL, coefficients.call_s)
     price = Price(terms, blocks, machine.parallel_region_s * (blocks > 1))
     return Plan(
         chain=chain,
