@@ -228,7 +228,6 @@ def constants() -> dict[str, dict[str, list[float]]]:
         "LOG2_E": 1 / ln2,
         "LOG10_E": 1 / ln10,
         "GELU_TANH_C": factor,
-        "GELU_TANH_LOG2_E": factor / ln2,
     }
     whole = {name: {d: parts(value, [width] * 3) for d, width in WIDTHS.items()} for name, value in whole.items()}
     gelu = {"GELU_TANH_K": k}
