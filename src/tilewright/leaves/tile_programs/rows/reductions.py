@@ -8,8 +8,9 @@ is none where readers divide. Lanes run along the row, of several rows together,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
+from itertools import product as pairs
 
 from tilewright.block.memory import Gather, View
 from tilewright.block.statements import RunningStates, VectorLoops
@@ -31,6 +32,8 @@ from tilewright.tile.program import Value, Variable
 
 ROUNDED = ("add", "multiply")
 """Combinations whose results are rounded, so that their order shows."""
+MOST_UNROLLED = 5
+"""Points of a row that are no loop: windows of a few."""
 Step = Callable[[int], None]
 """Emits what becomes of a vector of points, for the accumulator of a number."""
 
@@ -209,10 +212,23 @@ class RowProgram(MapProgram):
 
     def over_reduction(self, step: Step, count: int = 1) -> None:
         """Loops over the reduction axes; the vector axis innermost if it is one of them, `count` vectors in turns."""
+        if not self.lanes_are_reduced:
+            self.over_points(step, self.reduced)
+            return
         with self.over(axis for axis in self.reduced if axis != self.vector_axis):
-            if self.lanes_are_reduced:
-                self.in_turns(step, count, 0, self.size(self.vector_axis))
-            else:
+            self.in_turns(step, count, 0, self.size(self.vector_axis))
+
+    def over_points(self, step: Step, axes: Sequence[str]) -> None:
+        """Loops over axes point by point; a few points are no loop."""
+        sizes = [self.size(axis) for axis in axes]
+        if math.prod(size if isinstance(size, int) else MOST_UNROLLED + 1 for size in sizes) > MOST_UNROLLED:
+            with self.over(axes):
+                step(0)
+            return
+        for places in pairs(*(range(size) for size in sizes if isinstance(size, int))):
+            with ExitStack() as moved:
+                for axis, place in zip(axes, places, strict=True):
+                    moved.enter_context(self.moved(axis, place))
                 step(0)
 
     def in_turns(self, step: Step, count: int, start: IndexLike, stop: IndexLike) -> None:

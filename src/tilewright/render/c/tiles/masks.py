@@ -56,9 +56,9 @@ def any_text(body: Names, mask: str, t: Type) -> str:
     """An expression that is not 0 where a lane is set; the upper lanes of a narrow vector are unknown."""
     if t.lanes == 1 or body.vocabulary.is_mask_register(t):
         return f"{mask} != 0"
-    words = t.size_bits // 64
-    if words:
-        whole = body.vocabulary.vector_type("int64", max(words, 2))
+    words, rest = divmod(t.size_bits, 64)
+    if not rest:
+        whole = body.vocabulary.vector_type("int64", register_lanes(t) * t.bits // 64)
         return f"({' | '.join(f'(({whole}){mask})[{i}]' for i in range(words))}) != 0"
     return f"({' | '.join(f'{mask}[{i}]' for i in range(t.lanes))}) != 0"
 
