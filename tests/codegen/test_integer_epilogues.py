@@ -143,7 +143,9 @@ SHAPES = [(1, 1, 1), (5, 33, 70), (13, 37, 3), (67, 96, 130), (130, 31, 64), (32
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_type_at_shapes_around_those_of_tiles(target: str) -> None:
     tiles: list[dict[str, int]] = [{}, {"n": 192, "m": 12}, {"m": 32}]
-    cases = [(stored, *shape, tiles[(i + j) % 3]) for i, stored in enumerate(STORED) for j, shape in enumerate(SHAPES)]
+    cases = [
+        (stored, *shape, tiles[(i + j) // 3 % 3]) for i, stored in enumerate(STORED) for j, shape in enumerate(SHAPES) if (i + j) % 3 == 0
+    ]
     assert_exact(target, cases, 0)
 
 
