@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracles.block_trace import Blocks, bytes_moved
 from tests.oracles.byte_traces import Compared, Kind, compared
 from tests.oracles.programs import fused, nest, program
 from tests.replay.planning import graphs_of
 from tests.support.chains import gemm_chain
 from tests.support.masked_chains import CAUSAL, masked_chain
 from tilewright.block.integers import Variable, VariableKind
+from tilewright.block.trace import Blocks, bytes_moved
 from tilewright.plan.schedule import Compute, Schedule
 from tilewright.render.c.program import Program
 

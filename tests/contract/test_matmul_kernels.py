@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from tests.contract.operands import Array, Operand, Strides, is_float, layouts, left_index, precision, right_index, target_index
-from tests.oracles.tile_programs.rounding import fma
 from tests.support.emulated import EmulatedKernel, is_available, is_foreign
 from tests.support.guarded import in_child
 from tests.support.kernel_build import (
@@ -37,6 +36,7 @@ from tilewright.dtypes import dtype_named
 from tilewright.kernels import MicroKernel, registered
 from tilewright.kernels.contract import COLUMNS
 from tilewright.tile.dialects.registry import with_vectors
+from tilewright.tile.rounding import fma
 
 DEPTHS = ((0,), (1,), (2,), (3,), (5,), (7,), (8,), (64,), (67,))
 NESTED_DEPTHS = ((0, 2), (3, 0), (1, 1), (5, 3), (2, 7), (8, 2), (9, 5))

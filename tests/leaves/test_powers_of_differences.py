@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracles.tile_programs.interpreter import interpret
 from tilewright.leaves.tile_programs.rows.exponentials import exp2_down
 from tilewright.tile.builder import Builder
+from tilewright.tile.interpreter import interpret
 from tilewright.tile.types import vector
 
 Array = np.ndarray[Any, np.dtype[Any]]

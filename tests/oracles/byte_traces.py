@@ -14,7 +14,6 @@ from enum import StrEnum
 from itertools import groupby
 from math import prod
 
-from tests.oracles.block_trace import Blocks, bytes_moved
 from tests.oracles.left_out import left_movements
 from tests.replay import stored
 from tests.replay.planning import SUBJECTS, graphs_of
@@ -22,6 +21,7 @@ from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.memory import Gather
 from tilewright.block.program import Region
 from tilewright.block.statements import For, Let, Rounded, Transfer, VectorLoops
+from tilewright.block.trace import Blocks, bytes_moved
 from tilewright.graph.types import Access, planned_extent
 from tilewright.lower.arguments import hints
 from tilewright.plan.schedule import Loop

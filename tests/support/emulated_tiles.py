@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.rounding import Array
 from tests.support.emulated import EMULATORS, LIBRARY_FLAGS
 from tests.support.kernel_build import CROSS, FLAGS
 from tests.support.tiles import UNUSED, Case, unequal
 from tilewright.render.c.tiles.rendering import TileTexts
 from tilewright.runtime.compilation.flags import BY_FAMILY, for_features
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.interpreter import interpret
 from tilewright.tile.program import Buffer
+from tilewright.tile.rounding import Array
 
 HEAD = """\
 #include <stdio.h>

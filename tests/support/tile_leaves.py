@@ -11,8 +11,6 @@ from unittest import mock
 import ml_dtypes
 import numpy as np
 
-from tests.oracles.tile_programs.interpreter import Interpreted
-from tests.oracles.tile_programs.verifier import verify
 from tilewright.block.integers import evaluated
 from tilewright.block.interpreter import Thread
 from tilewright.block.statements import Leaf
@@ -23,7 +21,9 @@ from tilewright.leaves.declaration import CALLER, LoweredTile, PlaceArgument, Ti
 from tilewright.leaves.registry import lowered
 from tilewright.leaves.tile_programs.arguments import Arguments
 from tilewright.leaves.tile_programs.gathers import LOOKUPS_BEFORE
+from tilewright.tile.interpreter import Interpreted
 from tilewright.tile.types import element_type
+from tilewright.tile.verifier import verify
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Reports = list[tuple[Any, ...]]

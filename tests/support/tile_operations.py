@@ -8,13 +8,13 @@ from itertools import permutations, product
 
 import numpy as np
 
-from tests.oracles.tile_programs.lanes import storage
-from tests.oracles.tile_programs.rounding import Array, from_bfloat16
 from tests.support.random.tiles import FLOATS, INTEGERS, numbers
 from tests.support.tiles import Case
 from tilewright.tile.builder import Builder
+from tilewright.tile.lanes import storage
 from tilewright.tile.operations import COMPARISONS, Operation
 from tilewright.tile.program import Value
+from tilewright.tile.rounding import Array, from_bfloat16
 from tilewright.tile.types import BITS, Type, vector
 
 TRIPS = 12

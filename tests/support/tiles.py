@@ -15,10 +15,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tests.oracles.tile_programs.interpreter import Interpreted, interpret
-from tests.oracles.tile_programs.lanes import storage
-from tests.oracles.tile_programs.rounding import Array, from_bfloat16
-from tests.oracles.tile_programs.verifier import verify
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import EXPORT, build
 from tests.support.targets import executable_features
@@ -28,10 +24,14 @@ from tilewright.render.assembly.function import assembly, unit
 from tilewright.render.c.tiles.rendering import TileTexts
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
+from tilewright.tile.interpreter import Interpreted, interpret
+from tilewright.tile.lanes import storage
 from tilewright.tile.passes.legalise import legalise
 from tilewright.tile.printer import printed
 from tilewright.tile.program import Argument, Buffer, Parameter, TileProgram
+from tilewright.tile.rounding import Array, from_bfloat16
 from tilewright.tile.types import FLOATS
+from tilewright.tile.verifier import verify
 
 Function = Callable[..., None]
 """A program, to be called with an array for each buffer, an int for each integer, and an array of one element for each scalar."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.rounding import from_bfloat16
 from tests.support.emulated import is_available
 from tests.support.emulated_tiles import differences
 from tests.support.kernel_build import COMPILERS, command
@@ -19,6 +18,7 @@ from tests.support.tiles import Case, InAssembly, InC, check, here
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
 from tilewright.tile.program import Buffer
+from tilewright.tile.rounding import from_bfloat16
 
 pytestmark = pytest.mark.sweep
 

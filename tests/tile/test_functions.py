@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from benchmarks.studies.parts.function_references import LIMITS, OF_TWO, REFERENCES, SLOW, Long, errors, limit
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.verifier import verify
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS, OF_BITS, REPORT_NOT_FINITE
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions.registry import FLOATS, INTEGERS, apply
+from tilewright.tile.interpreter import interpret
 from tilewright.tile.program import TileProgram, Value
 from tilewright.tile.types import vector
+from tilewright.tile.verifier import verify
 
 TYPES = ("float32", "float64")
 SPECIAL = (0.0, 1.0, 0.5, 2.0, 3.0, 1e-45, 1e-40, 5e-324, 2.2e-308, 88.7, 103.9, 710.0, 745.0, 1e30, 3.4e38, np.inf, np.nan)

@@ -10,11 +10,11 @@ import pytest
 
 from benchmarks.studies.parts.function_loops import WHOLE, Library, loop
 from benchmarks.studies.parts.function_references import OF_TWO, REFERENCES
-from tests.oracles.tile_programs.interpreter import interpret
 from tests.support.targets import executable_features
 from tests.tile.test_functions import operands_of
 from tilewright.tile.dialects.registry import best, dialects
 from tilewright.tile.functions.registry import FAST, FLOATS, Function
+from tilewright.tile.interpreter import interpret
 
 FEATURES = executable_features()
 BEST = best(platform.machine(), FEATURES).name

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.lanes import storage
-from tests.oracles.tile_programs.rounding import Array, fma
 from tilewright.errors import InternalError
 from tilewright.tile.builder import Builder
+from tilewright.tile.interpreter import interpret
+from tilewright.tile.lanes import storage
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Place
+from tilewright.tile.rounding import Array, fma
 from tilewright.tile.types import Type, vector
 
 SPECIAL = (0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -3e-39, 1.0, -3.5, 3e38, 0.1)

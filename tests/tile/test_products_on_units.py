@@ -8,15 +8,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import Interpreted
-from tests.oracles.tile_programs.rounding import Array
-from tests.oracles.tile_programs.verifier import verify
 from tests.tile.test_register_tiles import drawn
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
+from tilewright.tile.interpreter import Interpreted
 from tilewright.tile.products.tile import Finish, Shape
 from tilewright.tile.products.units import BLOCK, UnitTile
 from tilewright.tile.program import Buffer, Value
+from tilewright.tile.rounding import Array
+from tilewright.tile.verifier import verify
 
 BYTES = [("uint8", "int8"), ("int8", "uint8"), ("int8", "int8"), ("uint8", "uint8")]
 

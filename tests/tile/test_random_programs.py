@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.verifier import verify
 from tests.support.random.tiles import case, register_case
 from tests.support.tiles import Case, InAssembly, InC, Legalised, check, here
 from tilewright.tile.builder import Builder
@@ -14,6 +13,7 @@ from tilewright.tile.operations import Operation
 from tilewright.tile.printer import printed
 from tilewright.tile.program import Instruction, statements
 from tilewright.tile.types import vector
+from tilewright.tile.verifier import verify
 
 CASES = [case(seed, f"tile{seed}") for seed in range(100)]
 COMPILED = 8

@@ -10,10 +10,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.lanes import storage
-from tests.oracles.tile_programs.rounding import Array, fma
-from tests.oracles.tile_programs.verifier import verify
 from tests.support.amx_model import OPERANDS, Tiles, built
 from tests.support.kernel_build import COMPILERS, build, command
 from tilewright.errors import InternalError
@@ -21,10 +17,14 @@ from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.render.c.tiles.rendering import unit
 from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.registry import best, dialects
+from tilewright.tile.interpreter import interpret
+from tilewright.tile.lanes import storage
 from tilewright.tile.passes.legalise import legalise
 from tilewright.tile.printer import printed
 from tilewright.tile.program import TileProgram
+from tilewright.tile.rounding import Array, fma
 from tilewright.tile.types import BITS, Type, vector
+from tilewright.tile.verifier import verify
 
 
 def matrix_product(left: str, right: str, total: str) -> TileProgram:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import interpret
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions.quotients import LONG_BITS, rounded_quotient
+from tilewright.tile.interpreter import interpret
 from tilewright.tile.types import vector
 
 Array = np.ndarray[Any, np.dtype[np.float32]]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.oracles.tile_programs.verifier import verify
 from tilewright.errors import InternalError
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import named
 from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Assign, Buffer, Place, Value, Variable
 from tilewright.tile.types import Type, vector
+from tilewright.tile.verifier import verify
 
 T = vector("float32", 4)
 

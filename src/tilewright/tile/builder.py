@@ -96,9 +96,18 @@ class Builder:
     def scratch(self, name: str, dtype: str, elements: int) -> Buffer:
         """Memory of the program's own, from a whole cache line on.
 
-        >>> memory = Builder().scratch("kept", "int32", 4)
-        >>> memory.elements, memory.is_written
-        (4, True)
+        >>> import numpy as np
+        >>> from tilewright.tile.interpreter import interpret
+        >>> from tilewright.tile.types import vector
+        >>> b, t = Builder(), vector("int32", 2)
+        >>> x, memory = b.buffer("x", "int32", is_written=True), b.scratch("kept", "int32", 4)
+        >>> for i in (0, 2):
+        ...     b.store(memory, i, b.load(x, i, t))
+        >>> with b.loop("i", 0, 2) as i:
+        ...     b.store(x, i * 2, b.load(memory, i, t, stride=2))
+        >>> interpret(b.program("turned"), array := np.arange(4, dtype=np.int32))
+        >>> array.tolist()
+        [0, 2, 1, 3]
         """
         return self.bring(Buffer(name, dtype, True, None, elements))
 

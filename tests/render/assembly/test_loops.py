@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.verifier import verify
 from tilewright.leaves.tile_programs.copies.transposition import transposed
 from tilewright.render.assembly.function import assembly, unit
 from tilewright.tile.builder import Builder
 from tilewright.tile.dialects.registry import dialects
+from tilewright.tile.interpreter import interpret
 from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import TileProgram
 from tilewright.tile.types import vector
+from tilewright.tile.verifier import verify
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("as") is None or shutil.which("ld") is None, reason="binutils are missing"),

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.verifier import verify
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.kernels.contract import Along, Epilogue
@@ -22,10 +20,12 @@ from tilewright.leaves.matrix_tiles.epilogues import EpilogueBody
 from tilewright.render.assembly.function import assembly, unit
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.dialects.registry import dialects
+from tilewright.tile.interpreter import interpret
 from tilewright.tile.products import arithmetic
 from tilewright.tile.products.tile import LINE_BYTES, PLAIN, Options, Shape, product
 from tilewright.tile.program import TileProgram
 from tilewright.tile.types import BITS
+from tilewright.tile.verifier import verify
 
 ARITHMETIC = {
     "f32": arithmetic.F32,

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracles.tile_programs.interpreter import interpret
-from tests.oracles.tile_programs.lanes import storage
 from tests.support.tiles import Case, InC, check, here
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated
 from tilewright.block.memory import BufferName, View
@@ -19,6 +17,8 @@ from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import PlaceArgument
 from tilewright.leaves.tile_programs.copies.transfers import lowered
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.interpreter import interpret
+from tilewright.tile.lanes import storage
 from tilewright.tile.program import Buffer, TileProgram
 
 Array = np.ndarray[Any, Any]

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracles.tile_programs.lanes import storage
-from tests.oracles.tile_programs.operand_types import is_integer, is_number
-from tests.oracles.tile_programs.rounding import Array, from_bfloat16, to_bfloat16
 from tests.support.tiles import Case
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
+from tilewright.tile.lanes import storage
+from tilewright.tile.operand_types import is_integer, is_number
 from tilewright.tile.operations import COMPARISONS, IntegerOperation, Operation
 from tilewright.tile.program import Buffer, Instruction, TileProgram, Value, Variable
+from tilewright.tile.rounding import Array, from_bfloat16, to_bfloat16
 from tilewright.tile.types import Type, vector
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

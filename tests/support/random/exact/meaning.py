@@ -8,8 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.oracles.tile_programs.rounding import to_bfloat16
 from tests.support.random.exact.program import Array
+from tilewright.tile.rounding import to_bfloat16
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 HALVES = ("float16", "bfloat16")

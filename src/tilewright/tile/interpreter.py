@@ -12,11 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tests.oracles.tile_programs.lanes import constant, function_of, storage
-from tests.oracles.tile_programs.register_tiles import sums_of
-from tests.oracles.tile_programs.rounding import Array
 from tilewright.errors import InternalError
 from tilewright.tile.index import IndexLike, terms_of
+from tilewright.tile.lanes import constant, function_of, storage
 from tilewright.tile.operations import IntegerOperation, Operation, TileOperation
 from tilewright.tile.printer import printed, printed_statement
 from tilewright.tile.program import (
@@ -41,6 +39,8 @@ from tilewright.tile.program import (
     TileProgram,
     Value,
 )
+from tilewright.tile.register_tiles import sums_of
+from tilewright.tile.rounding import Array
 from tilewright.tile.types import Type
 
 Integers: TypeAlias = dict[str, int]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf, isfinite
 
-from tests.oracles.tile_programs.operand_types import fault_of, is_integer, tile_fault_of
 from tilewright.errors import InternalError
 from tilewright.tile.index import Index, IndexLike, substituted, terms_of
+from tilewright.tile.operand_types import fault_of, is_integer, tile_fault_of
 from tilewright.tile.operations import IntegerOperation, Operation, TileOperation
 from tilewright.tile.printer import printed, printed_statement
 from tilewright.tile.program import (

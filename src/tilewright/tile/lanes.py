@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracles.tile_programs.rounding import Array, error_of_sum, fma, from_bfloat16, to_bfloat16, to_f32_odd
 from tilewright.errors import InternalError
 from tilewright.tile.operations import Operation
+from tilewright.tile.rounding import Array, error_of_sum, fma, from_bfloat16, to_bfloat16, to_f32_odd
 from tilewright.tile.types import FLOATS, Type
 
 

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from tests.oracles.tile_programs.lanes import flushed, flushed_step, whole_group
-from tests.oracles.tile_programs.rounding import Array, fma
 from tilewright.errors import InternalError
+from tilewright.tile.lanes import flushed, flushed_step, whole_group
 from tilewright.tile.operations import TileOperation
+from tilewright.tile.rounding import Array, fma
 from tilewright.tile.types import Type
 
 
