@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracles.tile_programs.verifier import verify
 from tests.support.tile_operations import cases
 from tests.support.tiles import Case, InC, check, here
 from tilewright.errors import InternalError
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.passes.legalise import legalise
+from tilewright.tile.verifier import verify
 
 EVERY = 19
 """One of so many operations is compiled; those of other lanes all are, in a sweep."""
