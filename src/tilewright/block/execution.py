@@ -30,6 +30,9 @@ class KernelCalls:
     panel_slice_bytes: int = 0
     """Packed panels are read in slices of so many bytes, whose tiles share the lines of the next one to prefetch; 0: no tile
     prefetches panels."""
+    asks_ahead: bool = False
+    """Whether tiles share the prefetch of what is read next of a right operand in memory: in place its next panel; packed by the
+    call what the next block packs."""
     nested: str = ""
     """The micro kernel whose tiles stay in registers while all reduction loops pass, those around the depth included; "" for
     calls of the plan's kernel for every point of these."""

@@ -266,6 +266,9 @@ class MatrixTiles(Leaf):
     """How many of the region's fetches every micro tile advances."""
     panel_slice_steps: int = 0
     """Steps of the depth in a slice of a packed panel, whose tiles share the prefetch of the next slice; 0: none does."""
+    ahead: View | None = None
+    """Rows that the tiles of the first panel share the prefetch of, those of the next panel of the columns beside; None: none
+    does. Some may lie outside of the operand."""
     inlined: bool = False
     """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
     known: Matrix | None = None
@@ -304,8 +307,8 @@ class MatrixTiles(Leaf):
 
     @property
     def prefetching(self) -> bool:
-        """Whether tiles prefetch."""
-        return self.panel_slice_steps > 0
+        """Whether tiles prefetch what they are given."""
+        return self.panel_slice_steps > 0 or self.ahead is not None
 
 
 @record

@@ -34,9 +34,9 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 - A kernel that flushes (`MicroKernel.flushes`) keeps no denormal numbers, and adds steps up in an order of its own, still one for
   all places of all tiles.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
-- A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of `LINE_BYTES` from `next`
-  on, or some more, evenly over its steps of k, of which there is at least one: the caller gives every tile its share of what the
-  tiles after it read.
+- A kernel that prefetches what its caller names (`MicroKernel.emit_prefetching`) asks, before every whole group of steps of k
+  (`tile.products.tile.PREFETCH_STEPS`), for `lines` lines of `LINE_BYTES` side by side: the first time from `next` on, then
+  `next_step` elements further on. The caller gives every tile its share of what the tiles after it read.
 - A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0. Where an
   epilogue names another type than TC, C has that type, and `accumulate` is 0: C holds no sums.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
@@ -89,11 +89,11 @@ def matrix_abi(
     """The C signature of a kernel, with the operands of its epilogue behind those of the product, then what it asks for.
 
     >>> matrix_abi("product", prefetching=True)
-    'void product(long k, ... long accumulate, const float *next, long lines)'
+    'void product(long k, ... long accumulate, const float *next, long next_step, long lines)'
     """
     types = stored_types(element_types, epilogue)
     product = (f"{c_type}{parameter}" for parameter, c_type in matrix_parameters(types, reduction_loops).items())
-    more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
+    more = (*(epilogue.parameters() if epilogue is not None else ()), *(prefetch_parameters(types) if prefetching else ()))
     return f"void {name}({', '.join((*product, *more))})"
 
 
@@ -105,8 +105,17 @@ def stored_types(element_types: ElementTypes, epilogue: Epilogue | None) -> Elem
 
 LINE_BYTES = 64
 """The shortest cache line of a machine: kernels ask for operands by lines. Where lines are longer some are asked for twice."""
-PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
-"""Of a kernel that prefetches the next panel (`MicroKernel.emit_prefetching`): where the lines begin, and how many."""
+PREFETCH_ARGUMENTS = ("next", "next_step", "lines")
+"""Of a kernel that prefetches what its caller names (`MicroKernel.emit_prefetching`)."""
+
+
+def prefetch_parameters(element_types: ElementTypes) -> tuple[str, ...]:
+    """`PREFETCH_ARGUMENTS`, declared: what is asked for has the type of B.
+
+    >>> prefetch_parameters(FLOAT32)
+    ('const float *next', 'long next_step', 'long lines')
+    """
+    return f"const {C_TYPES[element_types[1]]} *next", "long next_step", "long lines"
 
 
 NESTED_LOOPS = 3
@@ -342,7 +351,10 @@ class MicroKernel:
         function, last = self.of_shape(name, m, n)
         types = matrix_parameters(stored_types(self.element_types, epilogue), self.reduction_loops)
         product = (f"{c_type}{parameter}" for parameter, c_type in types.items() if parameter not in ("m", "n"))
-        more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
+        more = (
+            *(epilogue.parameters() if epilogue is not None else ()),
+            *(prefetch_parameters(self.element_types) if prefetching else ()),
+        )
         return f"void {function}({', '.join((*product, *more, *(['long last'] if last else [])))})"
 
     def source(

@@ -97,13 +97,13 @@ def product_kernel(
     tile_name = f"matmul_{dialect.name}_{product.prefix}_{rows}x{columns}"
     ahead, nest = ["prefetch", *prefetch] if prefetch else [], [f"nest{loops}"] if loops > 1 else []
     is_float32, is_plain = product.element_types == FLOAT32, loops == 1
-    asks = is_float32 and prefetch == (OperandRole.RIGHT,) and vectors < WIDE_VECTORS
+    asks = product.arithmetic.group == 1 and is_plain and prefetch in ((), (OperandRole.RIGHT,)) and vectors < WIDE_VECTORS
     details: dict[str, Any] = {
         "element_types": product.element_types,
         "features": dialect.features | product.features,
         "peak_share": peak_share,
         "emit_with": tiles.emit if product.takes_epilogue else None,
-        "emit_prefetching": tiles.emit_prefetching if asks else None,
+        "emit_prefetching": tiles.emit_prefetching if asks and not options.in_blocks else None,
         "emit_known": tiles.emit_known if is_float32 and is_plain and not options.in_blocks else None,
         "rows_per_instruction": rows_per_instruction,
         "prefetch": prefetch,

@@ -216,7 +216,8 @@ def prefetches_panels(kernel: MicroKernel) -> bool:
     >>> [prefetches_panels(kernel) for kernel in registered() if kernel.name.endswith(("2_f32_6x16", "f32_6x64"))]
     [False, True]
     """
-    return any(other.emit_prefetching is not None and other.same_tile(kernel) for other in _by_name().values())
+    able = (other for other in _by_name().values() if other.emit_prefetching is not None and OperandRole.RIGHT in other.prefetch)
+    return any(other.same_tile(kernel) for other in able)
 
 
 def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:

@@ -279,10 +279,29 @@ def _matrix_tiles(state: Lowering, operator: Operator, roles: ContractionRoles, 
         inlined=_calls(state, operator).inlined,
         known=known_left(state, operator, roles, scope, kernel),
     )
-    tiles = replace(tiles, panel_slice_steps=_panel_slice_steps(state, tiles))
+    ahead = _ahead(state, operator, roles, scope, kernel) if tiles.shapes is not None else None
+    tiles = replace(tiles, panel_slice_steps=_panel_slice_steps(state, tiles), ahead=ahead)
     if roles.column is None or write.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, scope, tiles))
     return (*packing, *_staged(state, operator, roles, scope, tiles))
+
+
+def _ahead(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel) -> View | None:
+    """What is read next of a right operand in memory: its next panel; of one that is packed what the next block packs."""
+    if not _calls(state, operator).asks_ahead:
+        return None
+    access = operator.reads[roles.right]
+    operand = state.strided(access, scope)
+    if (operator.name, roles.right) not in state.packed:
+        return replace(operand, offset=operand.offset + kernel.columns)
+    moving = [loop for loop in _loops_around_pack(state, operator, roles) if loop.axis in access.axes()]
+    return replace(operand, offset=operand.offset + operand.stride(moving[-1].axis) * moving[-1].tile) if moving else None
+
+
+def _loops_around_pack(state: Lowering, operator: Operator, roles: ContractionRoles) -> tuple[tree.Loop, ...]:
+    """The loops around the Pack leaf of a right operand, outermost first."""
+    packs = ((loops, leaf) for loops, leaf in state.plan.schedule.leaves() if isinstance(leaf, tree.Pack))
+    return next((loops for loops, leaf in packs if (leaf.operator, leaf.read) == (operator.name, roles.right)), ())
 
 
 def _prefetches_panels(state: Lowering, operator: Operator, roles: ContractionRoles, depth: Range) -> bool:

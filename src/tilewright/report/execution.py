@@ -105,6 +105,8 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
         yield f"all columns are read {calls.slice_steps} steps at a time: few rows would read short pieces of many"
     if calls.panel_slice_bytes:
         yield f"panels are read in slices of {units.size(calls.panel_slice_bytes)} while tiles prefetch the next"
+    if calls.asks_ahead:
+        yield "tiles prefetch the rows of the right operand that are read or packed next"
     if calls.nested:
         yield "tiles stay in registers over all that is summed"
     if calls.inlined:

@@ -73,6 +73,15 @@ def test_panels_of_kernels_that_prefetch_are_read_in_slices() -> None:
     assert calls(one_tile).panel_slice_bytes == 0, "one tile reads panels end to end"
 
 
+def test_tiles_ask_for_rows_of_right_operands_in_memory() -> None:
+    packed, in_place = product((64, 2048), (2048, 2048)), product((35, 2560), (2560, 8457))
+    assert calls(packed).asks_ahead
+    assert calls(in_place).asks_ahead
+    assert not calls(product((12, 2048), (2048, 2048))).asks_ahead, "rows of a group of steps outnumber tiles"
+    assert not calls(product((84, 256), (256, 256))).asks_ahead, "caches hold it"
+    assert not calls(planned(lambda x: x @ np.ones((2048, 2048), np.float32), (64, 2048)).plans[0]).asks_ahead
+
+
 def test_long_blocks_of_a_causal_mask_come_first() -> None:
     (plan,) = planned(causal, (512, 64), (64, 512)).plans
     assert plan.execution.descends == (True,)

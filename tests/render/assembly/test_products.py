@@ -119,7 +119,7 @@ def _given(random: np.random.Generator, how: arithmetic.Arithmetic, shape: Shape
         **{"c": _lines(random, how.total, shape.rows * pitch), "c_row": pitch, "accumulate": is_strided},
         **{f"e{i}": _drawn(random, "float32", shape.rows * columns) for i in range(len(OPERANDS))},
         **{f"e{i}_row": columns for i in range(len(OPERANDS))},
-        **{"next": np.zeros(4096, np.float32), "lines": 7, "last": shape.lanes - 1},
+        **{"next": np.zeros(4096, np.float32), "next_step": 16, "lines": 7, "last": shape.lanes - 1},
     }
 
 

@@ -21,12 +21,12 @@ TILES_S32_512 = {(6, 4): 0.72, (14, 2): 0.7}
 TILES_S32_256 = {(5, 2): 0.77, (10, 1): 0.74}
 KERNELS = (
     *(
-        product_kernel(AVX512, F64, *tile, peak_share=share, options=options)
-        for tile, share in TILES_512.items()
+        product_kernel(AVX512, product, *tile, peak_share=share, options=options)
+        for product, tiles in ((F64, TILES_512), (S32, TILES_S32_512), (U32, TILES_S32_512))
+        for tile, share in tiles.items()
         for options in (PLAIN, Options(prefetch=("right",)))
     ),
     *(product_kernel(AVX2, F64, *tile, peak_share=share) for tile, share in TILES_256.items()),
-    *(product_kernel(AVX512, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_512.items()),
     *(product_kernel(AVX2, one, *tile, peak_share=share) for one in (S32, U32) for tile, share in TILES_S32_256.items()),
     *(product_kernel(AVX512, one, 6, 4, peak_share=0.71) for one in (S64, U64)),
     # Upper halves of B lie in registers of their own: of eight sums GCC keeps one on the stack.

@@ -25,6 +25,7 @@ from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import function, indent
 from tilewright.graph.contraction_roles import outer_reductions
+from tilewright.graph.types import element_bytes
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import LINE_BYTES, MicroKernel, matrix_parameters, stored_types
 from tilewright.kernels.element_types import C_TYPES, suffix
@@ -32,6 +33,7 @@ from tilewright.kernels.helpers import INLINE, Helper
 from tilewright.kernels.translation_units import WEAK
 from tilewright.leaves.declaration import CFile
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue, kernel_name, operand_steps
+from tilewright.tile.products.tile import PREFETCH_STEPS
 
 DECLARATIONS = """\
 typedef void tw_tile(void);
@@ -109,7 +111,6 @@ def _tile_of_table(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
     yield "  tw_advance(fetches, fetch_count);"
 
 
-LINE_FLOATS = LINE_BYTES // 4
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
 COPY_CHARACTERS, CALL_CHARACTERS, TABLE_CHARACTERS = 5000, 600, 200
@@ -137,7 +138,7 @@ def by_kernel(calls: Iterable[MatrixTiles]) -> dict[str, list[MatrixTiles]]:
     """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
     found: dict[str, list[MatrixTiles]] = {}
     for call in calls:
-        for variant in (replace(call, epilogue=None), call) if call.prefetching and _slices(call) > 1 else (call,):
+        for variant in (replace(call, epilogue=None), call) if call.panel_slice_steps and _slices(call) > 1 else (call,):
             found.setdefault(kernel_name(variant), []).append(variant)
     return found
 
@@ -221,6 +222,8 @@ def values_of(call: MatrixTiles) -> dict[str, IntegerExpression | View]:
     for i, (steps, *moved) in enumerate(loops_around(call), 1):
         values |= {f"k_{i}": steps, f"a_step_{i}": moved[0], f"b_step_{i}": moved[1]}
     values |= {"c": call.write, "c_row": call.write.stride(roles.row), "accumulate": call.accumulate}
+    if call.ahead is not None:
+        values |= {"ahead": call.ahead, "ahead_row": call.ahead.stride(roles.depth)}
     return values | _operand_values(call)
 
 
@@ -315,7 +318,7 @@ def _columns(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
 
 def _panel(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: int) -> Iterator[str]:
     """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
-    if not call.prefetching:
+    if not call.panel_slice_steps:
         yield from _rows(kernel, call, pieces, columns)
         return
     depth, count = _known_depth(call), _slices(call)
@@ -346,7 +349,7 @@ def _rows(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: in
     yield "long i = 0;"
     for piece in pieces:
         whole = piece == kernel.rows_for(columns)
-        tile = _prefetching_tile(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
+        tile = _tile_of_slice(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
         head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
         yield f"{head} {{" if call.software_prefetches else head
         yield f"  {tile}"
@@ -394,7 +397,21 @@ def _product(call: MatrixTiles) -> str:
 
 
 def _tile_of(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int) -> str:
-    return _shaped(kernel, call, (rows, columns), _product(call), "accumulate", _epilogue_arguments(call))
+    asked = _asked_rows(kernel, call, call.ahead, columns) if call.ahead is not None else ()
+    return _shaped(kernel, call, (rows, columns), _product(call), "accumulate", (*_epilogue_arguments(call), *asked))
+
+
+def _asked_rows(kernel: MicroKernel, call: MatrixTiles, ahead: View, columns: int) -> tuple[str, str, str]:
+    """What tiles ask for of the rows ahead: of every group of steps the first tile for the first row, the next one for the
+    second, and those after the last row for none; rows may begin within lines."""
+    step, line, row = kernel.rows_for(columns), _line_elements(call), ahead.stride(call.tile.roles.depth)
+    lines = -(-columns // line) + (not isinstance(row, int) or row % line != 0)
+    first, last = f"ahead + j + i / {step} * ahead_row", PREFETCH_STEPS * step
+    return first, f"{PREFETCH_STEPS} * ahead_row", f"i < {last} ? {lines} : 0"
+
+
+def _line_elements(call: MatrixTiles) -> int:
+    return LINE_BYTES // element_bytes(call.right.dtype)
 
 
 def _shaped(
@@ -408,14 +425,15 @@ def _shaped(
     return f"{source}({', '.join([product, accumulate, *more, *last])});"
 
 
-def _prefetching_tile(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int, steps: int) -> str:
+def _tile_of_slice(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int, steps: int) -> str:
     """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
-    step = kernel.rows_for(columns)
+    step, line = kernel.rows_for(columns), _line_elements(call)
     tiles = -(-max(_sizes(call)[0]) // step)
-    lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
+    lines = -(-steps * kernel.columns // (line * tiles))
+    at_once = -(-lines * PREFETCH_STEPS // steps)
     left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
     product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
-    asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}", str(lines))
+    asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * line}", str(at_once * line), str(at_once))
     return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
 
 

@@ -14,7 +14,7 @@ from tilewright.graph.contraction_roles import ContractionRoles, outer_reduction
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.strides import is_contiguous
 from tilewright.graph.types import Chain, Operator, largest_extent, planned_extent
-from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
+from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel, OperandRole
 from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
@@ -25,6 +25,7 @@ from tilewright.plan.regions.masks import later_need_more
 from tilewright.plan.schedule import Pack, planned_sizes
 from tilewright.plan.threads import LEAST_PARALLEL_S
 from tilewright.plan.types import OperatorPlan, Plan
+from tilewright.tile.products.tile import PREFETCH_STEPS
 
 SLICED_ROWS, SLICE_STEPS = 2, 8
 """Kernels of so few rows read a right operand in place so many of its rows at a time (docs/kernels.md, few rows)."""
@@ -89,7 +90,8 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKer
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(plan, operator, roles, kernel) else 0,
-        panel_slice_bytes=PANEL_SLICE_BYTES if shares and in_panels else 0,
+        panel_slice_bytes=PANEL_SLICE_BYTES if shares and in_panels and OperandRole.RIGHT in kernel.prefetch else 0,
+        asks_ahead=shares and _asks_ahead(plan, operator, roles, kernel, packed),
         nested=kernel.nested if packed is None and _passes_in_registers(plan, operator, roles, kernel) else "",
     )
 
@@ -123,6 +125,22 @@ def _has_rows_to_slice(plan: Plan, operator: Operator, roles: ContractionRoles, 
     block, sizes = view_schedule(chain, plan.schedule).of(operator.name).largest(), planned_sizes(chain)
     is_in_place = all(is_contiguous(access, roles.column, sizes) for access in (operator.reads[roles.right], operator.write))
     return is_in_place and bool(block[roles.column] > kernel.columns) and bool(block[roles.depth] > SLICE_STEPS)
+
+
+def _asks_ahead(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, packed: Pack | None) -> bool:
+    """Whether a right operand comes from behind the level that blocks are fused for, and every row of a group of steps has a tile
+    that asks for it."""
+    chain, machine, access = plan.chain, plan.machine, operator.reads[roles.right]
+    block = view_schedule(chain, plan.schedule).of(operator.name).largest()
+    has_tiles = roles.row is not None and bool(block[roles.row] > (PREFETCH_STEPS - 1) * kernel.rows)
+    has_rows = roles.column is not None and access.indices[-1].coefficient(roles.column) == 1
+    is_asked_for = access.tensor in plan.prefetched_inputs  # by cursors
+    if not (has_tiles and has_rows) or access.tensor not in chain.inputs or is_asked_for or packed in plan.schedule.ahead:
+        return False
+    if packed is None:
+        return OperandRole.RIGHT in kernel.prefetch
+    size_bytes = held_bytes(chain, access.tensor) * int(distinct_elements(access, planned_sizes(chain)))
+    return size_bytes > machine.levels[machine.fusion_position].size_bytes
 
 
 def _is_known(chain: Chain, axis: str) -> bool:

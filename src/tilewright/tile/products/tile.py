@@ -35,7 +35,7 @@ WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
 RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 PREFETCH_STEPS = 4
-"""A tile that prefetches the next panel asks for lines before every so many steps."""
+"""A tile that prefetches what its caller names asks for lines before every so many steps."""
 
 
 class Finish(Protocol):
@@ -75,8 +75,8 @@ class Options:
     """How a tile loops, prefetches and ends.
 
     `prefetch` names operands: A of the next tile of rows, later rows of B, this C. With `prefetches_next` the function takes what
-    to prefetch instead (`next`, `lines`). With an `ending` C may have another type, `stored`: it holds no sums then. Where it
-    `is_streamed`, whole lines of C go past the caches, where rows of C begin with them.
+    to prefetch instead (`next`, `next_step`, `lines`). With an `ending` C may have another type, `stored`: it holds no sums then.
+    Where it `is_streamed`, whole lines of C go past the caches, where rows of C begin with them.
     """
 
     reduction_loops: int = 1
@@ -140,8 +140,9 @@ class ProductTile:
         self.c = builder.buffer("c", options.stored or arithmetic.total, is_written=True)
         self.c_row, self.accumulate = builder.integer("c_row"), builder.integer("accumulate")
         self.finish = options.ending.declared(builder, shape.lanes) if options.ending is not None else None
-        self.next = builder.buffer("next", "float32") if options.prefetches_next else None
-        self.lines = builder.integer("lines") if options.prefetches_next else 0
+        self.next = builder.buffer("next", arithmetic.right) if options.prefetches_next else None
+        self.next_step: IndexLike = builder.integer("next_step") if self.next else 0
+        self.lines: IndexLike = builder.integer("lines") if self.next else 0
         self.last = builder.integer("last") if shape.has_part else shape.lanes
         total = vector(arithmetic.total, shape.lanes)
         for one in (self.lane, total):
@@ -267,14 +268,13 @@ class ProductTile:
                 self.step(p * self.a_column, p * self.b_row)
 
     def steps_that_prefetch_next(self, following: Buffer) -> None:
-        """Some lines are asked for before every group of steps; evenly, so that all have been at the end."""
+        """Some lines are asked for before every whole group of steps."""
         builder, k = self.builder, self.depths[0]
         groups = builder.define(IntegerOperation.FLOOR_DIVIDE, k, PREFETCH_STEPS)
-        asked = builder.define(IntegerOperation.FLOOR_DIVIDE, self.lines * PREFETCH_STEPS + k - 1, k)
         elements = LINE_BYTES * 8 // BITS[following.dtype]
         with builder.loop("group", 0, groups) as group:
-            with builder.loop("line", 0, asked) as line:
-                builder.prefetch(following, group * asked * elements + line * elements)
+            with builder.loop("line", 0, self.lines) as line:
+                builder.prefetch(following, group * self.next_step + line * elements)
             with builder.loop("step", 0, PREFETCH_STEPS) as step:
                 p = group * PREFETCH_STEPS + step
                 self.step(p * self.a_column, p * self.b_row)
