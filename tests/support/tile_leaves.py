@@ -45,13 +45,16 @@ def by_tile_programs() -> Iterator[list[LoweredTile]]:
         if not isinstance(program, LoweredTile):
             by_meaning(thread, leaf)
             return
-        found.append(program)
-        written = thread.memory[leaf.write.buffer]
+        written, owns = thread.memory[leaf.write.buffer], []
         before = written.copy()
-        _run(thread, program)
-        own, written[...] = written.copy(), before
+        for one in filter(None, (program, program.of_dots)):
+            found.append(one)
+            _run(thread, one)
+            owns.append(written.view(leaf.write.dtype).copy())
+            written[...] = before
         by_meaning(thread, leaf)
-        _compare(own.view(leaf.write.dtype), written.view(leaf.write.dtype), _steps(leaf, thread), leaf)
+        for own in owns:
+            _compare(own, written.view(leaf.write.dtype), _steps(leaf, thread), leaf)
 
     with mock.patch.object(Thread, "_compute", compute):
         yield found

@@ -25,6 +25,7 @@ from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
 from tilewright.records import record
 from tilewright.tile.dialects.description import Dialect
+from tilewright.tile.operations import Operation
 from tilewright.tile.program import TileProgram
 
 
@@ -202,6 +203,13 @@ class LoweredTile:
     program: TileProgram
     arguments: tuple[TileArgument, ...]
     helpers: tuple[Helper, ...] = ()
+    of_dots: LoweredTile | None = None
+    """The same for dialects with an instruction that adds up four products of bytes, where it differs."""
+
+    def for_dialect(self, dialect: Dialect) -> LoweredTile:
+        """What suits a dialect."""
+        has_dots = dialect.entry(Operation.DOT, "uint8", "int8", "int32") is not None
+        return self.of_dots if has_dots and self.of_dots is not None else self
 
 
 class Lowered(Protocol):

@@ -5,9 +5,10 @@ Lanes are columns. A lane of 32 bits holds a word of a column: four bytes, and i
 - Rows of float32: a number is shifted to the top of its lane and back with its sign, and becomes a float: shift, shift, convert,
   multiply-add for so many weights as a vector has lanes. Zero points in the middle of the numbers are a bit that is flipped once
   for a whole word.
-- Rows of 8-bit integers: four steps of a row are broadcast and multiplied by four numbers of every lane at once, two products
-  to a sum of 16 bits. A number of 4 bits is 15 at most, an element of a row 128 in size, so that eight such sums, which are at
-  most 8 * 2 * 15 * 128 = 30720 in size, fit into 16 bits; then they go into 32. Numbers of 8 bits are two of 4.
+- Rows of 8-bit integers: four steps of a row are broadcast and multiplied by four numbers of every lane at once, and added up by
+  one instruction where there is one (`_SumsOfDots`), else two products to a sum of 16 bits. A number of 4 bits is 15 at most, an
+  element of a row 128 in size, so that eight such sums, which are at most 8 * 2 * 15 * 128 = 30720 in size, fit into 16 bits;
+  then they go into 32. Numbers of 8 bits are two of 4.
 
 A sum over a block of weights is exact in integers, and in float32 in the order of the steps; the blocks' sums, times their
 scales, are added up in their order.
@@ -16,6 +17,7 @@ scales, are added up in their order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from tilewright.block.statements import VectorLoops
@@ -49,7 +51,8 @@ Sums: TypeAlias = dict[Place, Value]
 
 def lowered(loops: VectorLoops, form: PackedSum) -> LoweredTile:
     """The program of a box whose operands lie as `packed_sums` says."""
-    return _PackedSums(loops, form).lowered()
+    by_pairs = _PackedSums(loops, form).lowered()
+    return replace(by_pairs, of_dots=_SumsOfDots(loops, form).lowered()) if form.is_whole else by_pairs
 
 
 class _PackedSums(Points):
@@ -288,6 +291,20 @@ class _PackedSums(Points):
         b = self.builder
         low, *high = (b.dot(one, b.constant(1, one.type), b.constant(0, self.words)) for one in sums)
         return low + (high[0] << 4) if high else low
+
+
+class _SumsOfDots(_PackedSums):
+    """The same by products of four bytes, added up in 32 bits: those of lower halves, and of upper ones."""
+
+    def add_products(self, sums: list[Value], halves: tuple[Value, Value], steps: tuple[Value, Value]) -> None:
+        """Into a sum of each."""
+        totals = sums or [self.builder.constant(0, self.words)] * 2
+        sums[:] = [self.builder.dot(*pair) for pair in zip(halves, steps, totals, strict=True)]
+
+    def in_32_bits(self, sums: list[Value]) -> Value:
+        """Both; those of upper halves count 16 times as much where they are of one number."""
+        low, high = sums
+        return low + (high << 4) if self.form.per_byte == 1 else low + high
 
 
 def _read(scalar: Scalar) -> int:

@@ -37,13 +37,13 @@ def leaf_text(leaf: Leaf | Transfer, dialect: Dialect) -> Lowered:
     if isinstance(leaf, Transfer):
         return _copy_text(leaf, dialect)
     found = lowered(leaf)
-    return inlined(found, dialect) if isinstance(found, LoweredTile) else found
+    return inlined(found.for_dialect(dialect), dialect) if isinstance(found, LoweredTile) else found
 
 
 def tile_of(leaf: Leaf | Transfer, dialect: Dialect) -> LoweredTile | None:
     """The tile program of a leaf, or of a copy; None of those that lower to C themselves."""
     found = copied(leaf, dialect.vector_bits) if isinstance(leaf, Transfer) else lowered(leaf)
-    return found if isinstance(found, LoweredTile) else None
+    return found.for_dialect(dialect) if isinstance(found, LoweredTile) else None
 
 
 @lru_cache(256)
