@@ -29,7 +29,8 @@ from tilewright.tile.types import element_type, vector
 SHUFFLED_BYTES = 16
 """Of the vectors that every instruction set shuffles."""
 WORD_BYTES = 4
-PIXELS_AT_ONCE = SHUFFLED_BYTES // WORD_BYTES
+LONGEST_LANES = 16
+"""Words of the vectors of which two are shuffled as a whole, wherever a byte goes; of others, 16 bytes at a time."""
 BYTES = ("uint8", "int8")
 
 
@@ -148,15 +149,16 @@ class _Pixels(maps.MapProgram):
 
     def words(self, buffer: Buffer, first: IndexLike, dtype: str) -> Value:
         """Every pixel in a word. Nothing behind the last one is read: the last vector ends with it."""
-        b, of, parts = self.builder, vector(dtype, SHUFFLED_BYTES), self.lanes // PIXELS_AT_ONCE
-        rest = SHUFFLED_BYTES - (PIXELS_AT_ONCE - 1) * self.step - self.channel_count
+        b, size = self.builder, SHUFFLED_BYTES * (2 if self.loops.lanes >= LONGEST_LANES else 1)
+        pixels, parts = size // WORD_BYTES, self.lanes * WORD_BYTES // size
+        rest = size - (pixels - 1) * self.step - self.channel_count
         earlier = [0] * (parts - 1) + [rest]
-        starts = [part * PIXELS_AT_ONCE * self.step - before for part, before in enumerate(earlier)]
-        halves = _halves(b, [b.load(buffer, first + start, of) for start in starts])
+        starts = [part * pixels * self.step - before for part, before in enumerate(earlier)]
+        halves = _halves(b, [b.load(buffer, first + start, vector(dtype, size)) for start in starts])
         lanes = [
-            part * SHUFFLED_BYTES + before + pixel * self.step + min(byte, self.channel_count - 1)
+            part * size + before + pixel * self.step + min(byte, self.channel_count - 1)
             for part, before in enumerate(earlier)
-            for pixel in range(PIXELS_AT_ONCE)
+            for pixel in range(pixels)
             for byte in range(WORD_BYTES)
         ]
         return b.bitcast(b.shuffle(halves, lanes), vector("uint32", self.lanes))

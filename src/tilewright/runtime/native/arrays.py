@@ -20,6 +20,8 @@ def tell(library: ctypes.PyDLL) -> None:
     capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
+    if core is None:
+        return
     table = ctypes.cast(capsule_pointer(core._ARRAY_API, None) or 0, ctypes.POINTER(ctypes.c_void_p))
     if ctypes.CFUNCTYPE(ctypes.c_uint)(table[VERSION] or 0)() not in VERSIONS:
         return
