@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.guarded import GuardedMemory, in_child
-from tests.support.random.moves import RandomMoves
+from tests.support.random.moves import MovedBits, RandomMoves
 from tests.support.recipes import made_of
 from tilewright import compiler
 from tilewright.machine import Machine
@@ -17,9 +17,9 @@ FORCED = (None, True, False)
 
 
 def check(seed: int) -> None:
-    """The same values as by NumPy: all are small whole numbers."""
+    """The same values as by NumPy, those of every fourth graph of any bits."""
     random = Random(seed)
-    moves = RandomMoves(random)
+    moves = MovedBits(random) if seed % 4 == 3 else RandomMoves(random)
     graph = moves.graph(random.randint(1, 2), random.randint(2, 12))
     planned = compiler.plan(graph, Machine.named("x86-64-v3"), fuse=FORCED[seed % 3])
     executable = compiler.build(planned, threads=1 + seed % 2)

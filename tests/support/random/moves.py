@@ -1,18 +1,21 @@
 """Random graphs of moved elements: slices, transposes, reshapes, pads, concatenations, gathers and resizes, read several times.
 
-Values are small whole numbers, so that every order of computing gives the same.
+Values are small whole numbers, so that every order of computing gives the same. Where elements are moved only (`MovedBits`) they
+are any numbers of any type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import inf, prod
 from random import Random
 from typing import Any
 
 import numpy as np
 
 from tests.support.onnx_operators import operator
+from tests.support.random.tiles import numbers
+from tilewright.dtypes import dtype_named
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph, Tensor
 
@@ -33,6 +36,8 @@ MOVES = (
     *("negative", "add", "where", "reduce", "matmul", "conv"),
 )
 """All steps; those that make views are frequent."""
+MOVED = (*VIEWS, "reshape", "concat", "pad", "tile", "gather", "gather", "gather_elements", "resize")
+"""Steps that change no element."""
 
 Array = np.ndarray[Any, Any]
 Value = tuple[Tensor, Array]
@@ -40,6 +45,9 @@ Value = tuple[Tensor, Array]
 
 class RandomMoves:
     """A graph that grows step by step, with the value of every tensor by NumPy."""
+
+    types: Sequence[str] = TYPES
+    largest: float = LARGEST
 
     def __init__(self, random: Random, steps: Sequence[str] = MOVES) -> None:
         self.random = random
@@ -51,11 +59,10 @@ class RandomMoves:
 
     def graph(self, inputs: int, steps: int) -> Graph:
         """A graph of so many inputs and steps at most; whatever is not read is an output, and perhaps something else."""
-        dtype = self.random.choice(TYPES)
+        dtype = self.random.choice(self.types)
         for number in range(inputs):
             self.add_input(f"x{number}", dtype)
-        if self.random.random() < 0.5:
-            self.random.choice((self.step_negative, self.step_add, self.step_where, self.step_conv, self.step_matmul))()
+        self.begin()
         for _ in range(steps):
             self.random.choice(self.steps)()
         made = [tensor.name for tensor, _ in self.values if tensor.name not in self.inputs]
@@ -64,6 +71,11 @@ class RandomMoves:
             self.step_negative()
             outputs = [self.values[-1][0].name]
         return self.builder.graph(outputs)
+
+    def begin(self) -> None:
+        """Often elements are computed before they are moved."""
+        if self.random.random() < 0.5:
+            self.random.choice((self.step_negative, self.step_add, self.step_where, self.step_conv, self.step_matmul))()
 
     def expected(self, graph: Graph) -> dict[str, Array]:
         """The outputs of the graph."""
@@ -79,12 +91,16 @@ class RandomMoves:
         return self.builder.graph((self.values[-1][0].name,))
 
     def add_input(self, name: str, dtype: str) -> None:
-        """An argument of small whole numbers, of which neighbours differ."""
+        """An argument."""
         shape = self.shape()
-        most = self.random.choice((50, 50, FACTOR))
-        value = (np.arange(prod(shape)) * 37 % (2 * most + 1) - most).reshape(shape).astype(dtype)
+        value = self.drawn(shape, dtype)
         self.inputs[name] = value
         self.values.append((self.builder.input(name, shape, dtype), value))
+
+    def drawn(self, shape: tuple[int, ...], dtype: str) -> Array:
+        """Small whole numbers, of which neighbours differ."""
+        most = self.random.choice((50, 50, FACTOR))
+        return (np.arange(prod(shape)) * 37 % (2 * most + 1) - most).reshape(shape).astype(dtype)
 
     def shape(self) -> tuple[int, ...]:
         """Of an argument."""
@@ -109,7 +125,7 @@ class RandomMoves:
         arrays = [operand[1] if isinstance(operand, tuple) else operand for operand in operands]
         with np.errstate(all="ignore"):
             result = np.asarray(one.reference(*arrays))
-        is_large = result.dtype != np.bool_ and result.size and np.abs(result).max() > LARGEST
+        is_large = result.dtype != np.bool_ and result.size and self.largest < inf and np.abs(result).max() > self.largest
         if not 0 < result.size <= MOST_ELEMENTS or result.ndim > 6 or is_large:
             return
         tensors = [operand[0] if isinstance(operand, tuple) else self.builder.constant(operand) for operand in operands]
@@ -307,6 +323,27 @@ class RandomMoves:
         for place in np.ndindex(filters.shape):
             filters[place] = self.random.randrange(12) == 0
         self.apply("Conv", found, filters, group=group, pads=(size // 2,) * 4)
+
+
+class MovedBits(RandomMoves):
+    """A graph that computes nothing: elements have fractions, and are infinite, NaN or denormal."""
+
+    types = (*dict.fromkeys(TYPES), "float16", "bfloat16", "uint8", "int16")
+    largest = inf
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random, MOVED)
+
+    def begin(self) -> None:
+        """Nothing is computed."""
+
+    def drawn(self, shape: tuple[int, ...], dtype: str) -> Array:
+        """Any numbers."""
+        return (
+            numbers(np.random.default_rng(self.random.randrange(1 << 30)), dtype, prod(shape))
+            .reshape(shape)
+            .view(dtype_named(dtype))
+        )
 
 
 def joins(x: Array, y: Array, axis: int) -> bool:

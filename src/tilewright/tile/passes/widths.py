@@ -52,10 +52,16 @@ def joined(builder: DialectBuilder, value_type: Type, found: Sequence[Value]) ->
     wanted = len(part_types(value_type, builder.dialect.vector_bits))
     pieces_left = list(found)
     while len(pieces_left) > wanted:
+        _check_halves(pieces_left)
         lanes = 2 * pieces_left[0].type.lanes
         pairs = zip(pieces_left[::2], pieces_left[1::2], strict=True)
         pieces_left = [builder.shuffle(pair, range(lanes)) for pair in pairs]
     return pieces_left[0] if wanted == 1 else Parts(builder, value_type, tuple(pieces_left))
+
+
+def _check_halves(parts: Sequence[Value]) -> None:
+    if len(parts) % 2:
+        raise InternalError(f"{len(parts)} parts of {parts[0].type} have no halves")
 
 
 def pieces(builder: DialectBuilder, value: Value, count: int) -> tuple[Value, ...]:
@@ -92,6 +98,7 @@ def cut(builder: DialectBuilder, operation: Operation, value_type: Type, operand
 def _folded(builder: DialectBuilder, operation: Operation, parts: Sequence[Value]) -> Value:
     """Parts by halves."""
     while len(parts) > 1:
+        _check_halves(parts)
         half = len(parts) // 2
         parts = [builder.apply(operation, low, high) for low, high in zip(parts[:half], parts[half:], strict=True)]
     return parts[0]
