@@ -153,7 +153,7 @@ class Along:
     is_far: bool = False
     """Whether it comes from far away, short rows at a time: worth asking for ahead where it moves along rows and columns."""
     is_whole: bool = False
-    """Whether the epilogue takes it as a vector of whole numbers (`tw_int`), not of floats."""
+    """Whether the epilogue takes it as whole numbers, not as floats."""
 
 
 class EpilogueValues(Protocol):
@@ -176,7 +176,7 @@ class Epilogue:
     operands: tuple[Along, ...] = ()
     non_temporal: bool = False
     """Whether C is stored past the caches, as nobody reads it soon: whole lines of it, where it lies so. Others see it after a
-    `tw_fence()` of the same thread."""
+    fence of the same thread."""
     element_type: str = ""
     """What floats are converted to where they are stored, of a kernel that sums integers; "" if C has the kernel's own type."""
     values: EpilogueValues | None = None
