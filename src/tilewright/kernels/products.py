@@ -34,7 +34,7 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import dispatch_text, matmul_kernel, wanted_shapes
-from tilewright.kernels.tile_sources import ProductSource, ProgramEnding
+from tilewright.kernels.tile_sources import ProgramEnding, Programs, RegisterTile
 from tilewright.records import record
 from tilewright.tile.products.arithmetic import F32, Arithmetic
 from tilewright.tile.products.tile import PLAIN, WIDE_VECTORS, Options, Shape
@@ -160,13 +160,14 @@ class _Tiles:
     def _shape(self, m: int, n: int) -> Shape:
         return Shape(m, -(-n // self.lanes), self.lanes, bool(n % self.lanes))
 
-    def _source(self, name: str, shapes: tuple[Shape, ...], epilogue: Epilogue | None, options: Options) -> ProductSource:
+    def _source(self, name: str, shapes: tuple[Shape, ...], epilogue: Epilogue | None, options: Options) -> Programs:
         if epilogue is not None:
             stored = element_type(epilogue.element_type) if epilogue.element_type else ""
             total = self.product.arithmetic.total
             is_streamed = epilogue.non_temporal and BITS[stored or total] == BITS[total]
             options = replace(options, ending=ProgramEnding(epilogue), stored=stored, is_streamed=is_streamed)
-        return ProductSource(name, self.dialect, self.product.features, self.product.arithmetic, shapes, options)
+        tiles = tuple(RegisterTile(self.product.arithmetic, shape, options) for shape in shapes)
+        return Programs(name, self.dialect, self.product.features, tiles)
 
     def _whole(self, name: str, variants: Variants, epilogue: Epilogue | None, options: Options) -> KernelSource:
         wanted = wanted_shapes(self.rows, self.vectors, variants, name)
@@ -174,17 +175,16 @@ class _Tiles:
             wanted = [(m, vectors) for m, vectors in wanted if m == len(options.known)]
         shapes = tuple(Shape(m, vectors, self.lanes, has_part) for m, vectors in wanted for has_part in (False, True))
         source = self._source(name, shapes, epilogue, options)
-        return KernelSource(SourceKind.TILE, replace(source, choice=self._choice(source, epilogue)))
+        return KernelSource(SourceKind.TILE, replace(source, choice=self._choice(name, shapes, epilogue, options)))
 
-    def _choice(self, source: ProductSource, epilogue: Epilogue | None) -> str:
+    def _choice(self, name: str, shapes: tuple[Shape, ...], epilogue: Epilogue | None, options: Options) -> str:
         """The function of the ABI."""
-        types, loops, prefetching = self.product.element_types, self.options.reduction_loops, source.options.prefetches_next
+        types, loops, prefetching = self.product.element_types, options.reduction_loops, options.prefetches_next
         product = (one for one in matrix_parameters(types, loops) if one not in ("m", "n"))
         more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if prefetching else ()))
         given = ", ".join((*product, *more))
         cases = (
-            (one.rows, one.vectors, one.has_part, f"{source.name}_{one.suffix}({given}{', last' * one.has_part})")
-            for one in source.shapes
+            (one.rows, one.vectors, one.has_part, f"{name}_{one.suffix}({given}{', last' * one.has_part})") for one in shapes
         )
-        signature = matrix_abi(source.name, epilogue, prefetching=prefetching, element_types=types, reduction_loops=loops)
+        signature = matrix_abi(name, epilogue, prefetching=prefetching, element_types=types, reduction_loops=loops)
         return dispatch_text(signature, cases, self.lanes)

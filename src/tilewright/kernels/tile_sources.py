@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cache
 from itertools import product as pairs
 from typing import Protocol
@@ -23,32 +21,6 @@ from tilewright.tile.program import Buffer, TileProgram, Value
 from tilewright.tile.types import element_type
 
 
-class Programs(ABC):
-    """Functions of a kernel; of a whole one with C of the function that chooses among them."""
-
-    __slots__ = ()
-    vectors: VectorDialect
-    features: frozenset[str]
-    choice: str
-
-    @property
-    def dialect(self) -> Dialect:
-        """The instructions of its programs."""
-        return tile_dialect(self.vectors, self.features)
-
-    @abstractmethod
-    def programs(self) -> Sequence[TileProgram]:
-        """All of them."""
-
-    def apart(self) -> frozenset[str]:
-        """The names of functions that are never inlined."""
-        return frozenset()
-
-    def printed(self) -> str:
-        """Of `TileSource.printed`."""
-        return "\n".join([*map(printed, self.programs()), self.choice])
-
-
 class ShapeProgram(Protocol):
     """What makes the function of a shape; equal ones are equal objects."""
 
@@ -65,42 +37,56 @@ class ShapeProgram(Protocol):
 
 
 @record
-class ShapesSource(Programs):
-    """A kernel whose shapes make their functions."""
+class Programs:
+    """Functions of a kernel, one of each shape; of a whole kernel with C of the function that chooses among them."""
 
     name: str
     vectors: VectorDialect
     features: frozenset[str]
     """What the kernel needs besides the dialect's."""
     shapes: tuple[ShapeProgram, ...]
-    choice: str
+    choice: str = ""
+
+    @property
+    def dialect(self) -> Dialect:
+        """The instructions of its programs."""
+        return tile_dialect(self.vectors, self.features)
 
     def programs(self) -> list[TileProgram]:
-        """Of all shapes."""
+        """All of them."""
         return [one.program(f"{self.name}_{one.suffix}") for one in self.shapes]
 
     def apart(self) -> frozenset[str]:
-        """Of `Programs.apart`."""
+        """The names of functions that are never inlined."""
         return frozenset(f"{self.name}_{one.suffix}" for one in self.shapes if one.is_apart)
+
+    def printed(self) -> str:
+        """Of `TileSource.printed`."""
+        return "\n".join([*map(printed, self.programs()), self.choice])
 
 
 @record
-class ProductSource(Programs):
-    """The register tiles of a product, a function each."""
+class RegisterTile:
+    """A shape of a product: its sums stay in registers."""
 
-    name: str
-    vectors: VectorDialect
-    features: frozenset[str]
-    """What the kernel needs besides the dialect's."""
     arithmetic: Arithmetic
-    shapes: tuple[Shape, ...]
+    shape: Shape
     options: Options
-    choice: str = ""
 
-    def programs(self) -> list[TileProgram]:
-        """Of all shapes."""
+    @property
+    def suffix(self) -> str:
+        """Part of its name."""
+        return self.shape.suffix
+
+    @property
+    def is_apart(self) -> bool:
+        """It may be inlined."""
+        return False
+
+    def program(self, name: str) -> TileProgram:
+        """The function under a name."""
         tile = BlockTile if self.options.in_blocks else ProductTile
-        return [tile(self.arithmetic, one, self.options).program(f"{self.name}_{one.suffix}") for one in self.shapes]
+        return tile(self.arithmetic, self.shape, self.options).program(name)
 
 
 @record

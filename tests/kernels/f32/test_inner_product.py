@@ -12,7 +12,7 @@ from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
 from tilewright.kernels.f32.inner_product import dot_product_kernel, inner_product_kernel
-from tilewright.kernels.tile_sources import ShapesSource
+from tilewright.kernels.tile_sources import Programs
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import For, Instruction, TileProgram, statements
 
@@ -21,7 +21,7 @@ INNER, DOTS = inner_product_kernel(AVX512, 4, peak_share=0.5), dot_product_kerne
 
 def programs(kernel: MicroKernel, *rows: int) -> dict[str, TileProgram]:
     source = kernel.emit("product", frozenset((one, 1) for one in rows)).content
-    assert isinstance(source, ShapesSource)
+    assert isinstance(source, Programs)
     return {one.name: one for one in source.programs()}
 
 

@@ -14,7 +14,7 @@ from tests.support.kernel_build import COMPILERS, argument_types, build, caller,
 from tests.support.kernel_build import load as load_reading
 from tilewright.block.statements import Matrix
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
-from tilewright.kernels.tile_sources import ProductSource
+from tilewright.kernels.tile_sources import Programs
 from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 from tilewright.tile.printer import printed
 
@@ -85,7 +85,7 @@ def test_zeros_are_left_out_and_ones_are_no_products() -> None:
     kernel = next(kernel for kernel in registered() if kernel.name == "matmul_avx2_f32_6x16")
     assert kernel.emit_known is not None
     source = kernel.emit_known("product", frozenset({(1, 1)}), None, ((0.0, 1.0, -1.0, 0.25),))
-    assert isinstance(source.content, ProductSource)
+    assert isinstance(source.content, Programs)
     whole, _ = source.content.programs()
     assert [line.strip() for line in printed(whole).splitlines() if "v" in line.partition("=")[2]][:5] == [
         "s0 = v1",

@@ -11,7 +11,7 @@ from tilewright.kernels import SourceKind, dialect_for
 from tilewright.kernels.contract import Variants
 from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.f32.outer_product import outer_product_kernel
-from tilewright.kernels.tile_sources import ProductSource
+from tilewright.kernels.tile_sources import Programs
 from tilewright.tile.printer import printed
 
 AVX512 = dialect_for("x86_64", frozenset({"avx512f", "avx512dq"}))
@@ -22,7 +22,7 @@ def programs(variants: Variants, prefetch: tuple[str, ...] = (), dialect: Vector
     """The text of every function of a tile of 6 x 4, by name."""
     source = outer_product_kernel(dialect, 6, 4, peak_share=0.9, prefetch=prefetch).emit("product", variants)
     assert source.kind is SourceKind.TILE
-    assert isinstance(source.content, ProductSource)
+    assert isinstance(source.content, Programs)
     return {program.name: printed(program) for program in source.content.programs()}
 
 

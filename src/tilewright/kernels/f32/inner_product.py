@@ -19,7 +19,7 @@ from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import DEPTH, FLOAT32, ElementTypes, MicroKernel, Variants, matrix_abi
 from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.tile_ending import matmul_kernel, switch_text, wanted_shapes
-from tilewright.kernels.tile_sources import ShapeProgram, ShapesSource
+from tilewright.kernels.tile_sources import Programs, ShapeProgram
 from tilewright.tile.products.inner import DOT_ROWS, DotTile, InnerTile
 from tilewright.tile.types import BITS
 
@@ -110,4 +110,4 @@ def _source(
     """All functions, and the function of the ABI, which chooses by a number; a call of another one traps."""
     named: Iterator[tuple[str, str]] = ((case, f"{name}_{call}") for case, call in calls)
     choice = switch_text(matrix_abi(name, element_types=types), ["(void)n;"], number, named)
-    return KernelSource(SourceKind.TILE, ShapesSource(name, dialect, frozenset(), tuple(tiles), choice))
+    return KernelSource(SourceKind.TILE, Programs(name, dialect, frozenset(), tuple(tiles), choice))

@@ -15,7 +15,7 @@ from tilewright.kernels.contract import ElementTypes, Epilogue, MicroKernel, Var
 from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.element_types import ELEMENT_BYTES
 from tilewright.kernels.tile_ending import function_text, matmul_kernel
-from tilewright.kernels.tile_sources import ProgramEnding, ShapesSource
+from tilewright.kernels.tile_sources import ProgramEnding, Programs
 from tilewright.records import record
 from tilewright.tile.products.units import BLOCK, MOST_BLOCKS, UnitTile
 from tilewright.tile.types import element_type
@@ -55,7 +55,7 @@ def tile_kernel(arithmetic: TileArithmetic, *, peak_share: float) -> MicroKernel
         blocks = range(1, MOST_BLOCKS + 1)
         shapes = tuple(UnitTile(*shape, *arithmetic.element_types, ending, stored) for shape in product(blocks, blocks))
         choice = _choice(arithmetic, name, epilogue)
-        return KernelSource(SourceKind.TILE, ShapesSource(name, DIALECT, features - DIALECT.features, shapes, choice))
+        return KernelSource(SourceKind.TILE, Programs(name, DIALECT, features - DIALECT.features, shapes, choice))
 
     name = f"matmul_amx_{arithmetic.name}_{ROWS}x{COLUMNS}"
     return matmul_kernel(

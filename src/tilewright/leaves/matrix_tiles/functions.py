@@ -14,7 +14,7 @@ from tilewright.block.statements import MatrixTiles
 from tilewright.kernel_source import KernelSource
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKernel, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
-from tilewright.kernels.tile_sources import ProductSource, Programs
+from tilewright.kernels.tile_sources import Programs
 from tilewright.leaves.declaration import CFile, Functions, InlinedSource
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue
 from tilewright.leaves.matrix_tiles.loops import (
@@ -83,8 +83,9 @@ def _needed(kernel: MicroKernel, source: KernelSource, calls: list[MatrixTiles])
     if kernel.of_shape is None or any(call.shapes is None for call in calls):
         return source
     tiles = source.content
-    assert isinstance(tiles, ProductSource)
-    shapes = tuple(one for one in tiles.shapes if (one.rows, one.vectors, one.has_part) in _functions(kernel, calls))
+    assert isinstance(tiles, Programs)
+    wanted = {kernel.of_shape(tiles.name, *shape)[0] for shape in _functions(kernel, calls).values()}
+    shapes = tuple(one for one in tiles.shapes if f"{tiles.name}_{one.suffix}" in wanted)
     return replace(source, content=replace(tiles, shapes=shapes, choice=""))
 
 
