@@ -28,7 +28,7 @@ GIVEN = "k, a, a_row, b, b_row, c, c_row, accumulate"
 
 
 def dot_product_kernel(dialect: VectorDialect, *, peak_share: float, dtype: str = "float32") -> MicroKernel:
-    """Declare the kernel of floats with as many rows as a vector has lanes, and one column.
+    """Declare the kernel with as many rows as a vector has lanes, and one column.
 
     `peak_share` is measured, of operands in L1: each multiplication needs an element of A of its own.
 
@@ -45,7 +45,8 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float, dtype: str 
         calls = ((f"{one.rows * 2 + one.is_strided}", f"{one.suffix}({GIVEN}{', a_column' * one.is_strided})") for one in tiles)
         return _source(dialect, name, tiles, "m * 2 + (a_column != 1 || b_row != 1)", calls, types)
 
-    name = f"matmul_{dialect.name}_f{BITS[dtype]}_{lanes}x1_dot"
+    kind = "f" if dtype.startswith("float") else "s"
+    name = f"matmul_{dialect.name}_{kind}{BITS[dtype]}_{lanes}x1_dot"
     details = {"peak_share": peak_share, "element_types": types, "lanes_along": DEPTH}
     return matmul_kernel(dialect, name, (lanes, 1, lanes), emit, **details)
 

@@ -35,4 +35,5 @@ KERNELS = (
     product_kernel(AVX512, F16_512, 14, 2, peak_share=0.87),
     product_kernel(AVX2, F16C, 5, 2, peak_share=0.8),
     dot_product_kernel(AVX512, peak_share=0.9, dtype="float64"),
+    dot_product_kernel(AVX512, peak_share=0.7, dtype="int32"),
 )
