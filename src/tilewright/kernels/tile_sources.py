@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import product as pairs
 from typing import Protocol
 
@@ -50,7 +49,8 @@ class Programs:
     @property
     def dialect(self) -> Dialect:
         """The instructions of its programs."""
-        return tile_dialect(self.vectors, self.features)
+        vectors = self.vectors
+        return with_vectors(vectors.architecture, vectors.features | self.features, vectors.vector_bits)
 
     def programs(self) -> list[TileProgram]:
         """All of them."""
@@ -130,14 +130,3 @@ class _Finish:
                 given.append(builder.broadcast(buffer, row * place[0], elements))
         assert self.epilogue.values is not None
         return self.epilogue.values.value(builder, total, given)
-
-
-@cache
-def tile_dialect(dialect: VectorDialect, features: frozenset[str] = frozenset()) -> Dialect:
-    """The instructions of tile programs for a dialect of vectors and a CPU that has these features, too.
-
-    >>> from tilewright.kernels import dialect_for
-    >>> tile_dialect(dialect_for("any", frozenset())).name
-    'portable'
-    """
-    return with_vectors(dialect.architecture, dialect.features | features, dialect.vector_bits)
