@@ -29,8 +29,8 @@ from tilewright.tile.types import element_type, vector
 SHUFFLED_BYTES = 16
 """Of the vectors that every instruction set shuffles."""
 WORD_BYTES = 4
-LONGEST_LANES = 16
-"""Words of the vectors of which two are shuffled as a whole, wherever a byte goes; of others, 16 bytes at a time."""
+AT_ONCE = SHUFFLED_BYTES // WORD_BYTES
+"""Pixels whose words are a vector."""
 BYTES = ("uint8", "int8")
 
 
@@ -61,6 +61,8 @@ class _Pixels(maps.MapProgram):
         around = [axis for axis in self.ranges if axis != self.vector_axis]
         views = [view for view in (*self.loops.reads, self.loops.write) if isinstance(view, View) and self.has_pixels(view)]
         are_words = not self.has_pixels(self.loops.write) and all(map(self.is_of_words, views))
+        if are_words:
+            self.pixels = 2 * AT_ONCE
         self.by_steps(around, views, {self.channel_count, WORD_BYTES} if are_words else {self.channel_count})
         return self.arguments.lowered()
 
@@ -149,19 +151,16 @@ class _Pixels(maps.MapProgram):
 
     def words(self, buffer: Buffer, first: IndexLike, dtype: str) -> Value:
         """Every pixel in a word. Nothing behind the last one is read: the last vector ends with it."""
-        b, size = self.builder, SHUFFLED_BYTES * (2 if self.loops.lanes >= LONGEST_LANES else 1)
-        pixels, parts = size // WORD_BYTES, self.lanes * WORD_BYTES // size
-        rest = size - (pixels - 1) * self.step - self.channel_count
-        earlier = [0] * (parts - 1) + [rest]
-        starts = [part * pixels * self.step - before for part, before in enumerate(earlier)]
-        halves = _halves(b, [b.load(buffer, first + start, vector(dtype, size)) for start in starts])
+        b, of = self.builder, vector(dtype, SHUFFLED_BYTES)
+        rest = SHUFFLED_BYTES - (AT_ONCE - 1) * self.step - self.channel_count
+        both = b.load(buffer, first, of), b.load(buffer, first + (AT_ONCE * self.step - rest), of)
         lanes = [
-            part * size + before + pixel * self.step + min(byte, self.channel_count - 1)
-            for part, before in enumerate(earlier)
-            for pixel in range(pixels)
+            start + pixel * self.step + min(byte, self.channel_count - 1)
+            for start in (0, SHUFFLED_BYTES + rest)
+            for pixel in range(AT_ONCE)
             for byte in range(WORD_BYTES)
         ]
-        return b.bitcast(b.shuffle(halves, lanes), vector("uint32", self.lanes))
+        return b.bitcast(b.shuffle(both, lanes), vector("uint32", self.lanes))
 
     def store_pixels(self, results: Sequence[Value]) -> None:
         """Put channels together."""
@@ -173,13 +172,6 @@ class _Pixels(maps.MapProgram):
             elements = [divmod(start + lane, self.channel_count) for lane in range(self.lanes)]
             lanes = [channel * self.lanes + pixel for pixel, channel in elements]
             self.builder.store(buffer, first + start, _picked(self.builder, results, lanes))
-
-
-def _halves(b: Builder, parts: Sequence[Value]) -> Sequence[Value]:
-    """The two halves of a power of two of vectors behind each other."""
-    while len(parts) > 2:
-        parts = [b.shuffle(pair, range(2 * pair[0].type.lanes)) for pair in zip(parts[::2], parts[1::2], strict=True)]
-    return parts
 
 
 def _byte(b: Builder, words: Value, number: int, count: int, dtype: str) -> Value:
