@@ -367,6 +367,13 @@ class Builder:
             yield
 
     @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is computed inside is computed anew behind it: no register holds it until then."""
+        self._known.append({})
+        yield
+        self._known.pop()
+
+    @contextmanager
     def _inside(self, body: Block) -> Iterator[None]:
         """Statements go into a block. What it changes is unknown at its start, which a loop comes back to, and behind it."""
         outer, self._block = self._block, body

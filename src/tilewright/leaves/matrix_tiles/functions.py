@@ -16,6 +16,7 @@ from tilewright.kernels.contract import PREFETCH_ARGUMENTS, Epilogue, MicroKerne
 from tilewright.kernels.tile_ending import Case, dispatch_text
 from tilewright.kernels.tile_sources import Programs
 from tilewright.leaves.declaration import CFile, Functions, InlinedSource
+from tilewright.leaves.matrix_tiles.block_programs import block_source, is_compiled
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue
 from tilewright.leaves.matrix_tiles.loops import (
     DECLARATIONS,
@@ -27,7 +28,9 @@ from tilewright.leaves.matrix_tiles.loops import (
     may_inline,
     tile_shapes,
     tiles_by_tables,
+    tiles_declaration,
     tiles_functions,
+    tiles_name,
 )
 
 MOST_UNITS = 256
@@ -43,6 +46,12 @@ def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
     loops: dict[str, tuple[MicroKernel, MatrixTiles]] = {}
     for name, of_kernel in by_kernel(calls).items():
         kernel = file.kernels[of_kernel[0].tile.micro_kernel]
+        blocks = _blocks(file, kernel, [call for call in of_kernel if call in calls])
+        text += blocks.text
+        linked += blocks.linked
+        of_kernel = [call for call in of_kernel if is_compiled(file, kernel, call)]
+        if not of_kernel:
+            continue
         functions = _inlined(file, kernel, name, of_kernel) or _linked(kernel, name, of_kernel)
         text += functions.text
         linked += functions.linked
@@ -57,6 +66,12 @@ def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
         text += [DECLARATIONS, *(f"extern {loops_signature(*named)};" for named in loops.values()), ""]
         linked += [loops_source(*named) for named in loops.values()]
     return Functions((*text, *tiles), tuple(dict.fromkeys(linked)), tuple(inlined))
+
+
+def _blocks(file: CFile, kernel: MicroKernel, calls: Sequence[MatrixTiles]) -> Functions:
+    """Functions of calls that are tile programs as a whole."""
+    found = {tiles_name(call): (call, block_source(kernel, call)) for call in calls if not is_compiled(file, kernel, call)}
+    return Functions(tuple(tiles_declaration(call) for call, _ in found.values()), tuple(source for _, source in found.values()))
 
 
 def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions | None:

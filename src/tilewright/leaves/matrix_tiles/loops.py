@@ -116,6 +116,8 @@ MOST_INLINED = 6
 COPY_CHARACTERS, CALL_CHARACTERS, TABLE_CHARACTERS = 5000, 600, 200
 """What an inlined tile costs a compiler, the call of a linked one, and tables of shapes: as much as so many characters of vector
 loops (GCC 12, 6 x 64: 30, 4 and 1 ms)."""
+OF_LAYERS = ("b_panel", "b_row", "c_row")
+"""Strides that layers of a network differ in."""
 OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
 """What a tile at row i and column j reads and writes."""
 
@@ -145,18 +147,24 @@ def by_kernel(calls: Iterable[MatrixTiles]) -> dict[str, list[MatrixTiles]]:
 
 def tiles_name(call: MatrixTiles) -> str:
     """The function that a call needs; its name says what it takes for granted."""
-    tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
+    tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in constants_of(call).items()]
     shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
     software_prefetches = [f"fetch{call.software_prefetches}"] if call.software_prefetches else []
-    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *software_prefetches])
+    slices = [f"by{call.panel_slice_steps}"] if call.panel_slice_steps else []
+    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *software_prefetches, *slices])
 
 
 def tiles_call(call: MatrixTiles) -> str:
     """The statement that runs a block."""
-    constants = _constants(call)
+    constants = constants_of(call)
     given = [text for name, text in _arguments(call).items() if name not in constants]
     given += ["fetches"] if call.software_prefetches else []
     return f"{tiles_name(call)}({', '.join(given)});"
+
+
+def tiles_declaration(call: MatrixTiles) -> str:
+    """For the file that calls the function of another object."""
+    return f"extern void {tiles_name(call)}({', '.join(_parameters(call))});"
 
 
 def has_tables(kernel: MicroKernel, call: MatrixTiles) -> bool:
@@ -167,8 +175,7 @@ def has_tables(kernel: MicroKernel, call: MatrixTiles) -> bool:
 def tiles_by_tables(kernel: MicroKernel, calls: Iterable[MatrixTiles]) -> Iterator[str]:
     """The function of every way in which these calls use a kernel whose shapes are linked."""
     for name, call in {tiles_name(call): call for call in calls}.items():
-        rows, columns = _sizes(call)
-        pieces = [(piece, _pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns)]
+        pieces = panels_of(kernel, call)
         given = [argument for argument in _arguments(call) if argument not in ("m", "n", "k")]
         fetches = f"{'fetches' if call.software_prefetches else 0}, {call.software_prefetches}"
         arguments = ["panels, m, n, k", *given, fetches]
@@ -186,13 +193,18 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[MatrixTiles], *, by_sha
 
 def _function(name: str, call: MatrixTiles, lines: Iterable[str]) -> str:
     """The definition of a call's function: its constants, then these lines."""
-    constants = _constants(call)
-    free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
-    free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
+    constants = constants_of(call)
     known = [f"  const long {', '.join(f'{name} = {value}' for name, value in constants.items())};"] if constants else []
     qualifiers = "TW_INLINE" if call.known is not None else "static __attribute__((noinline))"
-    head = f"{qualifiers} void {name}({', '.join(free)}) {{"
+    head = f"{qualifiers} void {name}({', '.join(_parameters(call))}) {{"
     return "\n".join([head, *known, *(f"  {line}" for line in lines), "}", ""])
+
+
+def _parameters(call: MatrixTiles) -> list[str]:
+    """The parameters of a call's function."""
+    constants = constants_of(call)
+    free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
+    return [*free, *(["struct tw_fetch *fetches"] if call.software_prefetches else [])]
 
 
 def tile_loop_helpers(call: MatrixTiles) -> list[Helper]:
@@ -271,8 +283,10 @@ def _type(call: MatrixTiles, argument: str) -> str:
     return f"{'const ' * (argument != 'c')}{C_TYPES[value.dtype]} *" if isinstance(value, View) else "long "
 
 
-def _constants(call: MatrixTiles) -> dict[str, int]:
-    return {name: value for name, value in values_of(call).items() if isinstance(value, int)}
+def constants_of(call: MatrixTiles) -> dict[str, int]:
+    """What is known of a call. Strides of a product of a known A are given all the same: all layers share its function."""
+    given = OF_LAYERS if call.known is not None else ()
+    return {name: value for name, value in values_of(call).items() if isinstance(value, int) and name not in given}
 
 
 def _tag(name: str) -> str:
@@ -300,6 +314,12 @@ def _pieces(sizes: set[int], tile: int) -> list[int]:
     return sorted({part for size in sizes for part in ({tile} if size >= tile else set()) | ({size % tile} - {0})}, reverse=True)
 
 
+def panels_of(kernel: MicroKernel, call: MatrixTiles) -> list[tuple[int, list[int]]]:
+    """The columns of panels, and the rows of the tiles of each."""
+    rows, columns = _sizes(call)
+    return [(piece, _pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns)]
+
+
 def _columns(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
     rows, columns = _sizes(call)
     step = kernel.columns
@@ -321,7 +341,7 @@ def _panel(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: i
     if not call.panel_slice_steps:
         yield from _rows(kernel, call, pieces, columns)
         return
-    depth, count = _known_depth(call), _slices(call)
+    depth, count = known_depth(call), _slices(call)
     steps = call.panel_slice_steps
     yield "long p = 0;"
     if count > 1:
@@ -335,10 +355,11 @@ def _panel(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: i
 
 def _slices(call: MatrixTiles) -> int:
     """How many slices a panel is read in."""
-    return -(-_known_depth(call) // call.panel_slice_steps)
+    return -(-known_depth(call) // call.panel_slice_steps)
 
 
-def _known_depth(call: MatrixTiles) -> int:
+def known_depth(call: MatrixTiles) -> int:
+    """The steps of a sum whose tiles prefetch panels."""
     depth = _depth(call)
     assert isinstance(depth, int), "tiles that prefetch panels have a known depth"
     return depth
@@ -404,13 +425,13 @@ def _tile_of(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int) ->
 def _asked_rows(kernel: MicroKernel, call: MatrixTiles, ahead: View, columns: int) -> tuple[str, str, str]:
     """What tiles ask for of the rows ahead: of every group of steps the first tile for the first row, the next one for the
     second, and those after the last row for none; rows may begin within lines."""
-    step, line, row = kernel.rows_for(columns), _line_elements(call), ahead.stride(call.tile.roles.depth)
+    step, line, row = kernel.rows_for(columns), line_elements(call), ahead.stride(call.tile.roles.depth)
     lines = -(-columns // line) + (not isinstance(row, int) or row % line != 0)
     first, last = f"ahead + j + i / {step} * ahead_row", PREFETCH_STEPS * step
     return first, f"{PREFETCH_STEPS} * ahead_row", f"i < {last} ? {lines} : 0"
 
 
-def _line_elements(call: MatrixTiles) -> int:
+def line_elements(call: MatrixTiles) -> int:
     return LINE_BYTES // element_bytes(call.right.dtype)
 
 
@@ -427,14 +448,19 @@ def _shaped(
 
 def _tile_of_slice(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int, steps: int) -> str:
     """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
-    step, line = kernel.rows_for(columns), _line_elements(call)
-    tiles = -(-max(_sizes(call)[0]) // step)
-    lines = -(-steps * kernel.columns // (line * tiles))
-    at_once = -(-lines * PREFETCH_STEPS // steps)
+    step, line = kernel.rows_for(columns), line_elements(call)
+    lines, at_once = lines_of_tile(steps, kernel.columns, max(_sizes(call)[0]), step, line)
     left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
     product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
     asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * line}", str(at_once * line), str(at_once))
     return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
+
+
+def lines_of_tile(steps: int, columns: int, rows: int, step: int, line: int) -> tuple[int, int]:
+    """What a tile of so many rows asks for of the next slice of a panel, of which the tiles of all rows take equal shares: lines
+    of so many elements, and how many of them before every group of steps."""
+    lines = -(-steps * columns // (line * -(-rows // step)))
+    return lines, -(-lines * PREFETCH_STEPS // steps)
 
 
 def _epilogue_arguments(call: MatrixTiles) -> Iterator[str]:

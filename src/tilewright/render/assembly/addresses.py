@@ -17,6 +17,8 @@ from tilewright.tile.program import Buffer, For, Place, TileProgram
 from tilewright.tile.types import BITS
 
 ROWS_PER_POINTER = 4
+MOST_ROWS = 64
+"""Pointers so far from the first one are not computed from those before them."""
 LARGEST = 2**31 - 1
 """The largest number in an instruction."""
 Terms: TypeAlias = tuple[Term, ...]
@@ -286,11 +288,12 @@ class Addresses:
 
     @staticmethod
     def _four_less(index: IndexLike, stride: str | None) -> IndexLike | None:
-        """The index of the pointer from which a multiple of a stride leads to another; None for the first one."""
+        """The index of the pointer from which a multiple of a stride leads to another; None for the first one, and those far
+        from it."""
         if stride is None:
             return None
         factor = dict(terms_of(index)).get((stride,), 0)
-        return index - named(stride) * ROWS_PER_POINTER if factor >= ROWS_PER_POINTER else None
+        return index - named(stride) * ROWS_PER_POINTER if ROWS_PER_POINTER <= factor < MOST_ROWS else None
 
 
 def _coefficient(index: Index, name: str) -> IndexLike:
