@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from tilewright.block.statements import MatrixTiles
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.tile_sources import ProductSource, Programs
 from tilewright.leaves.declaration import CFile
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue, kernel_name, operand_steps
@@ -88,7 +88,7 @@ def is_compiled(file: CFile, kernel: MicroKernel, call: MatrixTiles) -> bool:
     """
     if not (file.links_kernels and call.inlined and may_inline(kernel, [call])):
         return True
-    if call.shapes is None or call.software_prefetches or kernel.of_shape is None or kernel.interleave > 1:
+    if call.shapes is None or call.software_prefetches or kernel.interleave > 1:
         return True
     tile = _tile(kernel, call)
     return tile is None or tile.options.in_blocks or tile.vectors is not file.dialect
@@ -157,9 +157,9 @@ class _Block:
         count = self.quotient(n, whole) if is_first_whole else 0
         for panel in self.source.panels:
             if panel.columns == whole:
-                repeated(self.builder, "panel", 0, count, lambda at, panel=panel: self.slices(panel, at))
+                repeated(self.builder, "panel", 0, count, partial(self.slices, panel))
             else:
-                self.where(n - count * whole, panel.columns, lambda panel=panel: self.slices(panel, count))
+                self.where(n - count * whole, panel.columns, partial(self.slices, panel, count))
         return self.builder.program(self.source.name)
 
     def slices(self, panel: Panel, number: IndexLike) -> None:
@@ -196,9 +196,9 @@ class _Block:
 
         for piece in panel.pieces:
             if piece == panel.step:
-                repeated(self.builder, "rows", 0, count, lambda at: put(panel.step, at))
+                repeated(self.builder, "rows", 0, count, partial(put, piece))
             else:
-                self.where(m - count * panel.step, piece, lambda piece=piece: put(piece, count))
+                self.where(m - count * panel.step, piece, partial(put, piece, count))
 
     def passed(self, panel: Panel, place: tuple[IndexLike, IndexLike, IndexLike], steps: IndexLike) -> dict[str, Passed]:
         """What the operands of a tile are: in a panel by its number, in a block of rows, from a step on."""

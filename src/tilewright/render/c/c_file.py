@@ -107,6 +107,8 @@ class Routine:
     """The numbers of those arguments of its region that are pointers."""
     size_names: tuple[str, ...] = ()
     """What the sizes are called in the text."""
+    only_calls: bool = False
+    """Whether all its elements are computed by functions of other objects."""
 
     @property
     def declaration(self) -> str:

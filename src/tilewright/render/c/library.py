@@ -155,8 +155,9 @@ LEAST_CHARACTERS = 48_000
 """Of chains, tiles and shared loops together: what has fewer is one file, for readers, and compilers inline loops that have one
 caller."""
 
-NOT_OPTIMIZED = '#ifndef __clang__\n#pragma GCC optimize("O0")\n#endif'
-"""Before a list of calls: gcc takes half of the time for it so."""
+OPTIMIZED = '#ifndef __clang__\n#pragma GCC optimize("{}")\n#endif'
+NOT_OPTIMIZED, HARDLY_OPTIMIZED = OPTIMIZED.format("O0"), OPTIMIZED.format("Og") + "\n"
+"""Before a list of calls, and before loops around calls: gcc takes half of the time for them so."""
 
 
 @record
@@ -175,9 +176,12 @@ def emit_files(file: File) -> Emitted:
     called = list(dict.fromkeys(chosen))
     if not _is_large(file, called):
         return _whole(file, routines, chosen)
-    parts = _divided(file, called)
-    files = [_file(file, part, [*map(nest_declaration, _nests(part)), *(routine.text for routine in part)]) for part in parts]
-    declared = [routine.declaration for part in parts for routine in part]
+    parts = [(part, only_calls) for only_calls in (False, True) for part in _divided(file, called, only_calls=only_calls)]
+    files = [
+        _file(file, part, [*map(nest_declaration, _nests(part)), *(one.text for one in part)], only_calls=only_calls)
+        for part, only_calls in parts
+    ]
+    declared = [routine.declaration for part, _ in parts for routine in part]
     packing, packing_nests = linked_preparation(file)
     text, _ = _file(file, [], [NOT_OPTIMIZED, *declared, "", *_entry(file, routines, chosen), *packing])
     nests = [linked_nest(nest) for nest in unambiguous([*_nests(called), *packing_nests])]
@@ -223,13 +227,23 @@ def _static(routine: Routine) -> str:
 
 
 def _file(
-    file: File, routines: Sequence[Routine], functions: Sequence[str], helpers: frozenset[Helper] = frozenset()
+    file: File,
+    routines: Sequence[Routine],
+    functions: Sequence[str],
+    helpers: frozenset[Helper] = frozenset(),
+    *,
+    only_calls: bool = False,
 ) -> tuple[str, tuple[KernelSource, ...]]:
-    """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
+    """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions.
+
+    `only_calls` says that these are loops around calls, unless tiles are inlined.
+    """
     called = functions_of(file, (leaf for routine in routines for leaf in routine.leaves))
     inlined = inlined_texts(called.inlined)
     used = helpers.union(inlined.helpers, *(routine.helpers for routine in routines))
-    text = with_prelude(used, [inlined.text, *called.text, *functions])
+    text = (HARDLY_OPTIMIZED if only_calls and not inlined.text else "") + with_prelude(
+        used, [inlined.text, *called.text, *functions]
+    )
     return f"{comment(file.header)}\n{text}", tuple(map(rendered, called.linked))
 
 
@@ -258,8 +272,10 @@ def _is_large(file: File, routines: Sequence[Routine]) -> bool:
     return file.links_kernels and len(routines) > 1 and nests + _whole_part(file, routines).characters >= LEAST_CHARACTERS
 
 
-def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
-    """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
+def _divided(file: File, routines: Sequence[Routine], *, only_calls: bool) -> list[list[Routine]]:
+    """The routines that are only calls, or the others, by file, each in their order: as many files as the text fills, the largest
+    routine first into the smallest."""
+    routines = [routine for routine in routines if routine.only_calls is only_calls]
     tiles = {routine: _weights(file, routine) for routine in routines}
     count = min(len(routines), max(1, round(_whole_part(file, routines).characters / FILE_CHARACTERS)))
     parts = [_Part([], {}) for _ in range(count)]

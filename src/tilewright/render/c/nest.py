@@ -106,6 +106,7 @@ def routine_of(file: File, source: RoutineSource) -> Routine:
         nests,
         numbers,
         tuple(name for name, _ in sizes),
+        all(len(node.lowered.text()) == 1 for node in region.nodes() if isinstance(node, LeafText)),
     )
 
 

@@ -5,7 +5,7 @@ between layers goes into the call: places, extents, strides, and whatever a call
 function where `plan/execution.py` says so (`Nests`): gcc unrolls short loops of them, and loads of a known stride are shuffles.
 
 Legal because a nest reads nothing but its parameters: loops that compute with a run-time size by its name, or report positions to
-the caller, stay in their chain. So do loops that are faster there: reads at computed positions, and fills.
+the caller, stay in their chain. So do loops that are faster there: reads at computed positions.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def _can_be_shared(loops: VectorLoops) -> bool:
     """Whether all operands are views, and the loops mention nothing else. Every buffer must have elements of one type.
 
     Reads at computed positions stay in their chain: with a position as an argument GCC 12 keeps less of it in registers (unfolds
-    of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do fills, whose loops become plain stores, and leaves that say so.
+    of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do leaves that say so.
     """
     stays = not leaf_of(loops.leaf).constraints(loops.leaf).shares_loops
-    if not loops.reads or stays or any(isinstance(read, Gather) for read in loops.reads):
+    if stays or any(isinstance(read, Gather) for read in loops.reads):
         return False
     types = {(view.buffer, view.dtype) for view in _views(loops)}
     is_alone = not any(isinstance(scalar, Parameter) for scalar in loops.operator.scalars())

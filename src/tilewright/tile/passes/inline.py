@@ -188,7 +188,7 @@ class _Inlined:
         repeated(self.builder, loop.name, self.index(loop.start), self.index(loop.stop), body, loop.step)
 
 
-KNOWN = {
+KNOWN: dict[IntegerOperation, Callable[..., int]] = {
     IntegerOperation.MINIMUM: min,
     IntegerOperation.MAXIMUM: max,
     IntegerOperation.FLOOR_DIVIDE: lambda left, right: left // right,
