@@ -2,11 +2,6 @@
 //
 // Axes, tensors and operators are numbers; a set of axes is a mask of 64 bits. Counts are int64_t, times and shares double, with
 // the operations of the Python formulas in their order, so that all bits are the same. No function of a library is called.
-// gcc takes half the time for it at this level; searches, which are a tenth of planning, take 1.2 times as long.
-
-#ifndef __clang__
-#pragma GCC optimize("Og")
-#endif
 
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
