@@ -91,7 +91,7 @@ def is_compiled(file: CFile, kernel: MicroKernel, call: MatrixTiles) -> bool:
     if call.shapes is None or call.software_prefetches or kernel.interleave > 1:
         return True
     tile = _tile(kernel, call)
-    return tile is None or tile.options.in_blocks or tile.vectors is not file.dialect
+    return tile is None or tile.options.in_blocks or tile.vectors.vector_bits != file.dialect.vector_bits
 
 
 def block_source(kernel: MicroKernel, call: MatrixTiles) -> KernelSource:
@@ -116,7 +116,7 @@ def block_source(kernel: MicroKernel, call: MatrixTiles) -> KernelSource:
         call.panel_slice_steps,
         known_depth(call) if call.panel_slice_steps else 0,
         max(rows for rows, _ in call.shapes),
-        line_elements(call),
+        line_elements(call) if call.panel_slice_steps else 0,
     )
     return KernelSource(SourceKind.TILE, source, joins=True)
 

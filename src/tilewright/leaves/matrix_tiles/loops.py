@@ -432,6 +432,7 @@ def _asked_rows(kernel: MicroKernel, call: MatrixTiles, ahead: View, columns: in
 
 
 def line_elements(call: MatrixTiles) -> int:
+    """Elements of B in a cache line."""
     return LINE_BYTES // element_bytes(call.right.dtype)
 
 
