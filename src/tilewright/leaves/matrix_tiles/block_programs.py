@@ -13,8 +13,7 @@ from functools import lru_cache, partial
 from tilewright.block.statements import MatrixTiles
 from tilewright.kernel_source import KernelSource, SourceKind
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.dialects.description import VectorDialect
-from tilewright.kernels.tile_sources import ProductSource, Programs
+from tilewright.kernels.tile_sources import Programs, RegisterTile
 from tilewright.leaves.declaration import CFile
 from tilewright.leaves.matrix_tiles.epilogues import kernel_epilogue, kernel_name, operand_steps
 from tilewright.leaves.matrix_tiles.loops import (
@@ -49,14 +48,14 @@ class Panel:
 
 
 @record
-class BlockSource(Programs):
+class BlockOfTiles:
     """The function of a call: what is known of it, and what it is given."""
 
-    name: str
-    vectors: VectorDialect
-    features: frozenset[str]
-    tile: ProductSource
-    summing: ProductSource
+    suffix: str
+    """Part of its name."""
+    tile: RegisterTile
+    """Of any shape."""
+    summing: RegisterTile
     """The tile of slices of a panel before the last: it only adds up."""
     lanes: int
     columns: int
@@ -73,11 +72,15 @@ class BlockSource(Programs):
     most_rows: int = 0
     line: int = 0
     """Of the block, and elements of a cache line."""
-    choice: str = ""
 
-    def programs(self) -> list[TileProgram]:
-        """The one function."""
-        return [_Block(self).program()]
+    @property
+    def is_apart(self) -> bool:
+        """It may be inlined."""
+        return False
+
+    def program(self, name: str) -> TileProgram:
+        """The function under a name."""
+        return _Block(self).program(name)
 
 
 def is_compiled(file: CFile, kernel: MicroKernel, call: MatrixTiles) -> bool:
@@ -88,25 +91,27 @@ def is_compiled(file: CFile, kernel: MicroKernel, call: MatrixTiles) -> bool:
     """
     if not (file.links_kernels and call.inlined and may_inline(kernel, [call])):
         return True
-    if call.shapes is None or call.software_prefetches or kernel.interleave > 1:
+    if call.shapes is None or call.software_prefetches or call.ahead is not None or kernel.interleave > 1:
         return True
-    tile = _tile(kernel, call)
-    return tile is None or tile.options.in_blocks or tile.vectors.vector_bits != file.dialect.vector_bits
+    programs = _programs(kernel, call)
+    if programs is None or programs.vectors.vector_bits != file.dialect.vector_bits:
+        return True
+    tile = programs.shapes[0]
+    return not isinstance(tile, RegisterTile) or tile.options.in_blocks
 
 
 def block_source(kernel: MicroKernel, call: MatrixTiles) -> KernelSource:
     """The function of a call that is not compiled, by the name of `loops.tiles_name`."""
-    tile, summing = _tile(kernel, call), _tile(kernel, replace(call, epilogue=None))
-    assert tile is not None
+    programs, summing = _programs(kernel, call), _programs(kernel, replace(call, epilogue=None))
+    assert programs is not None
     assert summing is not None
     assert call.shapes is not None
     constants = constants_of(call)
-    source = BlockSource(
-        tiles_name(call),
-        tile.vectors,
-        tile.features,
-        tile,
-        summing,
+    name = kernel_name(call)
+    block = BlockOfTiles(
+        tiles_name(call).removeprefix(f"{name}_"),
+        _first(programs),
+        _first(summing),
         kernel.lanes,
         kernel.columns,
         tuple(Panel(columns, kernel.rows_for(columns), tuple(pieces)) for columns, pieces in panels_of(kernel, call)),
@@ -118,27 +123,32 @@ def block_source(kernel: MicroKernel, call: MatrixTiles) -> KernelSource:
         max(rows for rows, _ in call.shapes),
         line_elements(call) if call.panel_slice_steps else 0,
     )
-    return KernelSource(SourceKind.TILE, source, joins=True)
+    return KernelSource(SourceKind.TILE, Programs(name, programs.vectors, programs.features, (block,)), joins=True)
 
 
-def _tile(kernel: MicroKernel, call: MatrixTiles) -> ProductSource | None:
-    """The tiles of a call, without shapes yet."""
+def _programs(kernel: MicroKernel, call: MatrixTiles) -> Programs | None:
+    """Tiles of a call, of some shapes."""
     variants = frozenset({(1 if call.known is None else len(call.known), 1)})
     source = kernel.source(kernel_name(call), variants, kernel_epilogue(call), prefetching=call.prefetching, known=call.known)
-    content = source.content
-    return replace(content, name="tile", shapes=(), choice="") if isinstance(content, ProductSource) else None
+    return source.content if isinstance(source.content, Programs) else None
+
+
+def _first(programs: Programs) -> RegisterTile:
+    """A tile, as all are but for the shape."""
+    tile = programs.shapes[0]
+    assert isinstance(tile, RegisterTile)
+    return tile
 
 
 @lru_cache(MOST_PROGRAMS)
-def _program(tile: ProductSource, shape: Shape) -> TileProgram:
-    (found,) = replace(tile, shapes=(shape,)).programs()
-    return found
+def _program(tile: RegisterTile, shape: Shape) -> TileProgram:
+    return replace(tile, shape=shape).program("tile")
 
 
 class _Block:
     """The program while it is built."""
 
-    def __init__(self, source: BlockSource) -> None:
+    def __init__(self, source: BlockOfTiles) -> None:
         self.source, self.builder = source, Builder()
         first = source.panels[0]
         buffers = _program(source.tile, self.shape(first.pieces[0], first.columns)).buffers()
@@ -150,7 +160,7 @@ class _Block:
             else:
                 self.integers[name] = self.builder.integer(name)
 
-    def program(self) -> TileProgram:
+    def program(self, name: str) -> TileProgram:
         """Panel by panel, the widest first."""
         n, whole = self.integers["n"], self.source.columns
         is_first_whole = self.source.panels[0].columns == whole
@@ -160,7 +170,7 @@ class _Block:
                 repeated(self.builder, "panel", 0, count, partial(self.slices, panel))
             else:
                 self.where(n - count * whole, panel.columns, partial(self.slices, panel, count))
-        return self.builder.program(self.source.name)
+        return self.builder.program(name)
 
     def slices(self, panel: Panel, number: IndexLike) -> None:
         """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
@@ -180,7 +190,7 @@ class _Block:
         self.rows(panel, number, self.source.tile, last * steps, rest, 1 if last else accumulate)
 
     def rows(
-        self, panel: Panel, number: IndexLike, tile: ProductSource, first: IndexLike, steps: IndexLike, accumulate: IndexLike
+        self, panel: Panel, number: IndexLike, tile: RegisterTile, first: IndexLike, steps: IndexLike, accumulate: IndexLike
     ) -> None:
         """All rows over so many steps of a panel from the first on."""
         m = self.integers["m"]

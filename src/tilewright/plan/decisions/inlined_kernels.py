@@ -1,6 +1,7 @@
 """Choice of micro kernels that are inlined where they are called, once all chains of a model stand.
 
-A linked function is compiled once per machine, an inlined one in every library and for every way of calling it. But a call costs
+A linked function is made once per machine, an inlined one in every library and for every way of calling it: as one function with
+its loops (`leaves/matrix_tiles/block_programs.py`), or, where it is no tile program, by a compiler. But a call costs
 cycles at the end of every tile: stores of a tile overlap less of the next one's loads, and nothing is a constant. Equal products
 are called by the same code, and decided together: they are inlined where the calls of all of them cost a share of the model's
 predicted time, and a time, that are worth those of a compiler.
