@@ -15,15 +15,15 @@ from typing import Protocol, TypeVar
 from tilewright import package_files
 from tilewright.plan.search.core.data import BeyondLimits, Packed
 
+SELDOM, OFTEN = "seldom.c", "often.c"
+"""How the files behind are optimized: OFTEN a third of the text, where searches spend two thirds of their time. All so take a
+compiler twice as long, and searches, a tenth of planning, 0.8 of the time."""
 FILES = (
-    *("base.c", "problem.c", "reading.c", "views.c", "footprints.c", "regions.c", "price.c", "orders.c"),
-    *("tables.c", "options.c", "pricing.c", "best.c", "bounds.c", "search.c", "entries.c", "refine.c"),
+    *(SELDOM, "base.c", "problem.c", "reading.c", OFTEN, "views.c", "footprints.c", SELDOM, "regions.c", OFTEN, "price.c"),
+    *(SELDOM, "orders.c", OFTEN, "tables.c", SELDOM, "options.c", OFTEN, "pricing.c", SELDOM, "best.c", OFTEN, "bounds.c"),
+    *(SELDOM, "search.c", "entries.c", "refine.c"),
 )
 """In the order in which one compiler reads them."""
-OFTEN = ("views.c", "footprints.c", "price.c", "tables.c", "pricing.c", "bounds.c")
-"""A third of the text, where searches spend two thirds of their time."""
-LEVELS = ("O0", "Og")
-"""How gcc optimizes the others and these: all so take it twice as long, and searches, a tenth of planning, 0.8 of the time."""
 EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times", "tw_refine")
 MEMORY_BYTES = (1 << 33, 1 << 30, 1 << 25)
 """What a search may use; where a process may not have so many addresses, less. Most searches use less than a MiB."""
@@ -39,12 +39,7 @@ _threads = threading.local()
 def text() -> str:
     """The C of the core."""
     constants = f"enum {{ KEPT_BYTES = {KEPT_BYTES} }};"
-    return "\n".join((constants, *map(_file_text, FILES)))
-
-
-def _file_text(name: str) -> str:
-    level = f'#ifndef __clang__\n#pragma GCC optimize("{LEVELS[name in OFTEN]}")\n#endif\n'
-    return level + package_files.read_text(Path(__file__).parent / "c" / name)
+    return "\n".join((constants, *(package_files.read_text(Path(__file__).parent / "c" / name) for name in FILES)))
 
 
 class _Data(ctypes.Structure):

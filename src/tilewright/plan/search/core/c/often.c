@@ -1,0 +1,3 @@
+#ifndef __clang__
+#pragma GCC optimize("Og")
+#endif

@@ -1,0 +1,3 @@
+#ifndef __clang__
+#pragma GCC optimize("O0")
+#endif
