@@ -129,10 +129,11 @@ def _has_rows_to_slice(plan: Plan, operator: Operator, roles: ContractionRoles, 
 
 def _asks_ahead(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, packed: Pack | None) -> bool:
     """Whether a right operand comes from behind the level that blocks are fused for, and every row of a group of steps has a tile
-    that asks for it."""
+    that asks for it; blocks of some rows would each ask again."""
     chain, machine, access = plan.chain, plan.machine, operator.reads[roles.right]
     block = view_schedule(chain, plan.schedule).of(operator.name).largest()
-    has_tiles = roles.row is not None and bool(block[roles.row] > (PREFETCH_STEPS - 1) * kernel.rows)
+    rows = largest_extent(chain.extents[roles.row]) if roles.row is not None else 1
+    has_tiles = rows > (PREFETCH_STEPS - 1) * kernel.rows and bool(block[roles.row or ""] >= rows)
     has_rows = roles.column is not None and access.indices[-1].coefficient(roles.column) == 1
     is_asked_for = access.tensor in plan.prefetched_inputs  # by cursors
     if not (has_tiles and has_rows) or access.tensor not in chain.inputs or is_asked_for or packed in plan.schedule.ahead:
