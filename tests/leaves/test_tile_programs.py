@@ -122,3 +122,16 @@ def test_looked_up_halves_are_not_computed_as_positions_are() -> None:
     with by_tile_programs() as programs:
         interpreted(compiler.plan(graph, Machine.named("x86-64-v3")), values)
     assert programs
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_long_bodies_of_turned_tiles_stay_within_the_tile(machine: str, dtype: str) -> None:
+    """Two doubles are a vector of SSE: fewer rows than are taken together elsewhere."""
+    builder = Builder("silu")
+    x = builder.transpose(builder.input("x", (3, 12, 12), dtype), (0, 2, 1))
+    graph = builder.graph((builder.map("divide", x, builder.map("add", builder.map("exp", x), 1.0)).name,))
+    values: dict[str, np.ndarray] = {"x": np.linspace(-4, 4, 432).reshape(3, 12, 12).astype(dtype)}
+    with by_tile_programs() as programs:
+        interpreted(compiler.plan(graph, Machine.named(machine)), values)
+    assert programs

@@ -78,7 +78,7 @@ class _TurnedMap(MapProgram):
 
     def by_scratch(self, tiles: Mapping[int, list[Value]], start: IndexLike, rows: IndexLike) -> None:
         """Rows from memory, some together where all are there."""
-        b, ways = self.builder, WAYS if rows == self.lanes else 1
+        b, ways = self.builder, min(WAYS, self.lanes) if rows == self.lanes else 1
         memory = {read: self.kept(read, values[:rows] if isinstance(rows, int) else values) for read, values in tiles.items()}
         with b.loop("row", 0, rows, ways) as row:
             for way in range(ways):
