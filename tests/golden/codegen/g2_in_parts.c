@@ -324,33 +324,56 @@ static void map_8bf59a1a(float *const tensor_0, const float *const tensor_1, con
   }
 }
 
-static void rows_8fa73e8c(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const float *const tensor_3, const long stride_0) {
+static void rows_075ddf16(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const float *const tensor_3, const long stride_0) {
   {
     const float *tw_p0 = tensor_0;
     const long tw_n0 = stride_0;
     float *tw_p1 = tensor_2;
     const float32x16 tw_c0 = in_16_lanes((-0x1.fffffep127f));
     float32x16 tw_s0 = tw_c0;
-    for (long tw_i2 = 0; tw_i2 < 4; tw_i2++) {
-      const unsigned short tw_v0 = (unsigned short)0xff;
-      (void)tw_v0;
-      float32x16 tw_v1;
-      __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0 + tw_i2 * tw_n0)), "Yk"(tw_v0));
-      float32x16 tw_v2;
-      __asm__("vmaxps %2, %1, %0" : "=v"(tw_v2) : "v"(tw_s0), "v"(tw_v1));
-      unsigned short tw_v3;
-      __asm__("vcmpps $4, %2, %1, %0" : "=k"(tw_v3) : "v"(tw_s0), "v"(tw_s0));
-      float32x16 tw_v4;
-      __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(tw_v4) : "v"(tw_s0), "v"(tw_v2), "Yk"(tw_v3));
-      tw_s0 = tw_v4;
-    }
-    const unsigned short tw_v5 = (unsigned short)0xff;
-    (void)tw_v5;
-    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p1)) : "v"(tw_s0), "Yk"(tw_v5));
+    const unsigned short tw_v0 = (unsigned short)0xff;
+    (void)tw_v0;
+    float32x16 tw_v1;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0)), "Yk"(tw_v0));
+    float32x16 tw_v2;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v2) : "v"(tw_s0), "v"(tw_v1));
+    unsigned short tw_v3;
+    __asm__("vcmpps $4, %2, %1, %0" : "=k"(tw_v3) : "v"(tw_s0), "v"(tw_s0));
+    float32x16 tw_v4;
+    __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(tw_v4) : "v"(tw_s0), "v"(tw_v2), "Yk"(tw_v3));
+    tw_s0 = tw_v4;
+    float32x16 tw_v5;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v5) : "m"(*(const float32x16_u *)(tw_p0 + tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v6;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v6) : "v"(tw_s0), "v"(tw_v5));
+    unsigned short tw_v7;
+    __asm__("vcmpps $4, %2, %1, %0" : "=k"(tw_v7) : "v"(tw_s0), "v"(tw_s0));
+    float32x16 tw_v8;
+    __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(tw_v8) : "v"(tw_s0), "v"(tw_v6), "Yk"(tw_v7));
+    tw_s0 = tw_v8;
+    float32x16 tw_v9;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v9) : "m"(*(const float32x16_u *)(tw_p0 + 2 * tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v10;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v10) : "v"(tw_s0), "v"(tw_v9));
+    unsigned short tw_v11;
+    __asm__("vcmpps $4, %2, %1, %0" : "=k"(tw_v11) : "v"(tw_s0), "v"(tw_s0));
+    float32x16 tw_v12;
+    __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(tw_v12) : "v"(tw_s0), "v"(tw_v10), "Yk"(tw_v11));
+    tw_s0 = tw_v12;
+    float32x16 tw_v13;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v13) : "m"(*(const float32x16_u *)(tw_p0 + 3 * tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v14;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v14) : "v"(tw_s0), "v"(tw_v13));
+    unsigned short tw_v15;
+    __asm__("vcmpps $4, %2, %1, %0" : "=k"(tw_v15) : "v"(tw_s0), "v"(tw_s0));
+    float32x16 tw_v16;
+    __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(tw_v16) : "v"(tw_s0), "v"(tw_v14), "Yk"(tw_v15));
+    tw_s0 = tw_v16;
+    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p1)) : "v"(tw_s0), "Yk"(tw_v0));
   }
 }
 
-static void rows_213ac613(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, float *const tensor_3, const long stride_0) {
+static void rows_8f171dbe(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, float *const tensor_3, const long stride_0) {
   {
     const float *tw_p0 = tensor_1;
     const long tw_n0 = stride_0;
@@ -371,38 +394,103 @@ static void rows_213ac613(const float *const tensor_0, const float *const tensor
     const float32x16 tw_c11 = in_16_lanes(0x1.ffffeep-1f);
     const float32x16 tw_c12 = in_16_lanes(0x1p0f);
     float32x16 tw_s0 = tw_c0;
-    for (long tw_i2 = 0; tw_i2 < 4; tw_i2++) {
-      const unsigned short tw_v0 = (unsigned short)0xff;
-      (void)tw_v0;
-      float32x16 tw_v1;
-      __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0 + tw_i2 * tw_n0)), "Yk"(tw_v0));
-      float32x16 tw_v2;
-      __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v2) : "m"(*(const float32x16_u *)(tw_p1 + tw_i2 * tw_n0)), "Yk"(tw_v0));
-      float32x16 tw_v3;
-      __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v3) : "m"(*(const float32x16_u *)(tw_p2)), "Yk"(tw_v0));
-      const float32x16 tw_v4 = tw_v2 - tw_v3;
-      float32x16 tw_v5;
-      __asm__("vmaxps %2, %1, %0" : "=v"(tw_v5) : "v"(tw_c1), "v"(tw_v4));
-      float32x16 tw_v6;
-      __asm__("vminps %2, %1, %0" : "=v"(tw_v6) : "v"(tw_c2), "v"(tw_v5));
-      const float32x16 tw_v7 = fma_float32x16(tw_v6, tw_c3, tw_c4);
-      const float32x16 tw_v8 = tw_v7 - tw_c4;
-      const int32x16 tw_v9 = (int32x16)tw_v7;
-      const float32x16 tw_v10 = fma_float32x16(tw_v8, tw_c5, tw_v6);
-      const float32x16 tw_v11 = fma_float32x16(tw_v8, tw_c6, tw_v10);
-      const float32x16 tw_v12 = fma_float32x16(tw_c7, tw_v11, tw_c8);
-      const float32x16 tw_v13 = fma_float32x16(tw_v12, tw_v11, tw_c9);
-      const float32x16 tw_v14 = fma_float32x16(tw_v13, tw_v11, tw_c10);
-      const float32x16 tw_v15 = fma_float32x16(tw_v14, tw_v11, tw_c11);
-      const float32x16 tw_v16 = fma_float32x16(tw_v15, tw_v11, tw_c12);
-      float32x16 tw_v17;
-      __asm__("vscalefps %2, %1, %0" : "=v"(tw_v17) : "v"(tw_v16), "v"(tw_v8));
-      const float32x16 tw_v18 = fma_float32x16(tw_v1, tw_v17, tw_s0);
-      tw_s0 = tw_v18;
-    }
-    const unsigned short tw_v19 = (unsigned short)0xff;
-    (void)tw_v19;
-    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p3)) : "v"(tw_s0), "Yk"(tw_v19));
+    const unsigned short tw_v0 = (unsigned short)0xff;
+    (void)tw_v0;
+    float32x16 tw_v1;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v1) : "m"(*(const float32x16_u *)(tw_p0)), "Yk"(tw_v0));
+    float32x16 tw_v2;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v2) : "m"(*(const float32x16_u *)(tw_p1)), "Yk"(tw_v0));
+    float32x16 tw_v3;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v3) : "m"(*(const float32x16_u *)(tw_p2)), "Yk"(tw_v0));
+    const float32x16 tw_v4 = tw_v2 - tw_v3;
+    float32x16 tw_v5;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v5) : "v"(tw_c1), "v"(tw_v4));
+    float32x16 tw_v6;
+    __asm__("vminps %2, %1, %0" : "=v"(tw_v6) : "v"(tw_c2), "v"(tw_v5));
+    const float32x16 tw_v7 = fma_float32x16(tw_v6, tw_c3, tw_c4);
+    const float32x16 tw_v8 = tw_v7 - tw_c4;
+    const int32x16 tw_v9 = (int32x16)tw_v7;
+    const float32x16 tw_v10 = fma_float32x16(tw_v8, tw_c5, tw_v6);
+    const float32x16 tw_v11 = fma_float32x16(tw_v8, tw_c6, tw_v10);
+    const float32x16 tw_v12 = fma_float32x16(tw_c7, tw_v11, tw_c8);
+    const float32x16 tw_v13 = fma_float32x16(tw_v12, tw_v11, tw_c9);
+    const float32x16 tw_v14 = fma_float32x16(tw_v13, tw_v11, tw_c10);
+    const float32x16 tw_v15 = fma_float32x16(tw_v14, tw_v11, tw_c11);
+    const float32x16 tw_v16 = fma_float32x16(tw_v15, tw_v11, tw_c12);
+    float32x16 tw_v17;
+    __asm__("vscalefps %2, %1, %0" : "=v"(tw_v17) : "v"(tw_v16), "v"(tw_v8));
+    const float32x16 tw_v18 = fma_float32x16(tw_v1, tw_v17, tw_s0);
+    tw_s0 = tw_v18;
+    float32x16 tw_v19;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v19) : "m"(*(const float32x16_u *)(tw_p0 + tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v20;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v20) : "m"(*(const float32x16_u *)(tw_p1 + tw_n0)), "Yk"(tw_v0));
+    const float32x16 tw_v21 = tw_v20 - tw_v3;
+    float32x16 tw_v22;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v22) : "v"(tw_c1), "v"(tw_v21));
+    float32x16 tw_v23;
+    __asm__("vminps %2, %1, %0" : "=v"(tw_v23) : "v"(tw_c2), "v"(tw_v22));
+    const float32x16 tw_v24 = fma_float32x16(tw_v23, tw_c3, tw_c4);
+    const float32x16 tw_v25 = tw_v24 - tw_c4;
+    const int32x16 tw_v26 = (int32x16)tw_v24;
+    const float32x16 tw_v27 = fma_float32x16(tw_v25, tw_c5, tw_v23);
+    const float32x16 tw_v28 = fma_float32x16(tw_v25, tw_c6, tw_v27);
+    const float32x16 tw_v29 = fma_float32x16(tw_c7, tw_v28, tw_c8);
+    const float32x16 tw_v30 = fma_float32x16(tw_v29, tw_v28, tw_c9);
+    const float32x16 tw_v31 = fma_float32x16(tw_v30, tw_v28, tw_c10);
+    const float32x16 tw_v32 = fma_float32x16(tw_v31, tw_v28, tw_c11);
+    const float32x16 tw_v33 = fma_float32x16(tw_v32, tw_v28, tw_c12);
+    float32x16 tw_v34;
+    __asm__("vscalefps %2, %1, %0" : "=v"(tw_v34) : "v"(tw_v33), "v"(tw_v25));
+    const float32x16 tw_v35 = fma_float32x16(tw_v19, tw_v34, tw_s0);
+    tw_s0 = tw_v35;
+    float32x16 tw_v36;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v36) : "m"(*(const float32x16_u *)(tw_p0 + 2 * tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v37;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v37) : "m"(*(const float32x16_u *)(tw_p1 + 2 * tw_n0)), "Yk"(tw_v0));
+    const float32x16 tw_v38 = tw_v37 - tw_v3;
+    float32x16 tw_v39;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v39) : "v"(tw_c1), "v"(tw_v38));
+    float32x16 tw_v40;
+    __asm__("vminps %2, %1, %0" : "=v"(tw_v40) : "v"(tw_c2), "v"(tw_v39));
+    const float32x16 tw_v41 = fma_float32x16(tw_v40, tw_c3, tw_c4);
+    const float32x16 tw_v42 = tw_v41 - tw_c4;
+    const int32x16 tw_v43 = (int32x16)tw_v41;
+    const float32x16 tw_v44 = fma_float32x16(tw_v42, tw_c5, tw_v40);
+    const float32x16 tw_v45 = fma_float32x16(tw_v42, tw_c6, tw_v44);
+    const float32x16 tw_v46 = fma_float32x16(tw_c7, tw_v45, tw_c8);
+    const float32x16 tw_v47 = fma_float32x16(tw_v46, tw_v45, tw_c9);
+    const float32x16 tw_v48 = fma_float32x16(tw_v47, tw_v45, tw_c10);
+    const float32x16 tw_v49 = fma_float32x16(tw_v48, tw_v45, tw_c11);
+    const float32x16 tw_v50 = fma_float32x16(tw_v49, tw_v45, tw_c12);
+    float32x16 tw_v51;
+    __asm__("vscalefps %2, %1, %0" : "=v"(tw_v51) : "v"(tw_v50), "v"(tw_v42));
+    const float32x16 tw_v52 = fma_float32x16(tw_v36, tw_v51, tw_s0);
+    tw_s0 = tw_v52;
+    float32x16 tw_v53;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v53) : "m"(*(const float32x16_u *)(tw_p0 + 3 * tw_n0)), "Yk"(tw_v0));
+    float32x16 tw_v54;
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(tw_v54) : "m"(*(const float32x16_u *)(tw_p1 + 3 * tw_n0)), "Yk"(tw_v0));
+    const float32x16 tw_v55 = tw_v54 - tw_v3;
+    float32x16 tw_v56;
+    __asm__("vmaxps %2, %1, %0" : "=v"(tw_v56) : "v"(tw_c1), "v"(tw_v55));
+    float32x16 tw_v57;
+    __asm__("vminps %2, %1, %0" : "=v"(tw_v57) : "v"(tw_c2), "v"(tw_v56));
+    const float32x16 tw_v58 = fma_float32x16(tw_v57, tw_c3, tw_c4);
+    const float32x16 tw_v59 = tw_v58 - tw_c4;
+    const int32x16 tw_v60 = (int32x16)tw_v58;
+    const float32x16 tw_v61 = fma_float32x16(tw_v59, tw_c5, tw_v57);
+    const float32x16 tw_v62 = fma_float32x16(tw_v59, tw_c6, tw_v61);
+    const float32x16 tw_v63 = fma_float32x16(tw_c7, tw_v62, tw_c8);
+    const float32x16 tw_v64 = fma_float32x16(tw_v63, tw_v62, tw_c9);
+    const float32x16 tw_v65 = fma_float32x16(tw_v64, tw_v62, tw_c10);
+    const float32x16 tw_v66 = fma_float32x16(tw_v65, tw_v62, tw_c11);
+    const float32x16 tw_v67 = fma_float32x16(tw_v66, tw_v62, tw_c12);
+    float32x16 tw_v68;
+    __asm__("vscalefps %2, %1, %0" : "=v"(tw_v68) : "v"(tw_v67), "v"(tw_v59));
+    const float32x16 tw_v69 = fma_float32x16(tw_v53, tw_v68, tw_s0);
+    tw_s0 = tw_v69;
+    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p3)) : "v"(tw_s0), "Yk"(tw_v0));
   }
 }
 
@@ -508,7 +596,7 @@ static void map_cf811aca(const float *const tensor_0, const float *const tensor_
   }
 }
 
-static void rows_fee15c44(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const long stride_0, const long stride_1, const long stride_2) {
+static void rows_20ff5345(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const long stride_0, const long stride_1, const long stride_2) {
   {
     const float *tw_p0 = tensor_0;
     const long tw_n0 = stride_0;
@@ -520,13 +608,26 @@ static void rows_fee15c44(const float *const tensor_0, const float *const tensor
     for (long tw_i1 = 0; tw_i1 < 8; tw_i1++) {
       for (long tw_i2 = 0; tw_i2 < 49; tw_i2 += 16) {
         float32x16 tw_s0 = tw_c0;
-        for (long tw_i3 = 0; tw_i3 < 4; tw_i3++) {
-          const float32x16 tw_v0 = *(const float32x16_u *)(tw_p0 + tw_i3 * tw_n1 + tw_i2 + tw_i1 * tw_n0);
-          const float tw_v1_x = tw_p1[tw_i3 + 4 * tw_i1];
-          const float32x16 tw_v1 = (float32x16)in_16_lanes(tw_v1_x);
-          const float32x16 tw_v2 = fma_float32x16(tw_v0, tw_v1, tw_s0);
-          tw_s0 = tw_v2;
-        }
+        const float32x16 tw_v0 = *(const float32x16_u *)(tw_p0 + tw_i2 + tw_i1 * tw_n0);
+        const float tw_v1_x = tw_p1[4 * tw_i1];
+        const float32x16 tw_v1 = (float32x16)in_16_lanes(tw_v1_x);
+        const float32x16 tw_v2 = fma_float32x16(tw_v0, tw_v1, tw_s0);
+        tw_s0 = tw_v2;
+        const float32x16 tw_v3 = *(const float32x16_u *)(tw_p0 + tw_n1 + tw_i2 + tw_i1 * tw_n0);
+        const float tw_v4_x = tw_p1[4 * tw_i1 + 1];
+        const float32x16 tw_v4 = (float32x16)in_16_lanes(tw_v4_x);
+        const float32x16 tw_v5 = fma_float32x16(tw_v3, tw_v4, tw_s0);
+        tw_s0 = tw_v5;
+        const float32x16 tw_v6 = *(const float32x16_u *)(tw_p0 + 2 * tw_n1 + tw_i2 + tw_i1 * tw_n0);
+        const float tw_v7_x = tw_p1[4 * tw_i1 + 2];
+        const float32x16 tw_v7 = (float32x16)in_16_lanes(tw_v7_x);
+        const float32x16 tw_v8 = fma_float32x16(tw_v6, tw_v7, tw_s0);
+        tw_s0 = tw_v8;
+        const float32x16 tw_v9 = *(const float32x16_u *)(tw_p0 + 3 * tw_n1 + tw_i2 + tw_i1 * tw_n0);
+        const float tw_v10_x = tw_p1[4 * tw_i1 + 3];
+        const float32x16 tw_v10 = (float32x16)in_16_lanes(tw_v10_x);
+        const float32x16 tw_v11 = fma_float32x16(tw_v9, tw_v10, tw_s0);
+        tw_s0 = tw_v11;
         *(float32x16_u *)(tw_p2 + tw_i2 + tw_i1 * tw_n2) = tw_s0;
       }
     }
@@ -644,13 +745,13 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     const long at_b = block / 64;
     const long at_m = (block % 64) * 8;
     /* weights_row_max: merge */
-    rows_8fa73e8c(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
+    rows_075ddf16(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_row_sum: merge */
-    rows_213ac613(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
+    rows_8f171dbe(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_weights: merge */
     map_cf811aca(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights, 6144);
     /* out_merge: merge */
-    rows_fee15c44(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 393216, stride_E_1);
+    rows_20ff5345(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 393216, stride_E_1);
   }
 }
 

@@ -9,20 +9,7 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
   for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_c = block * 4;
     /* unfold: unfold */
-    {
-      float *tw_p0 = t_3 + at_c * 9744;
-      const float32x16 tw_c0 = in_16_lanes(0x0p0f);
-      for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
-        for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
-          for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {
-            *(float32x16_u *)(tw_p0 + tw_i4 + 3248 * tw_i2 + 9744 * tw_i1) = tw_c0;
-          }
-          const unsigned short tw_v0 = (unsigned short)0xff;
-          (void)tw_v0;
-          __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_c0), "Yk"(tw_v0));
-        }
-      }
-    }
+    map_743ac5bd(t_3 + at_c * 9744, 9744, 3248);
     /* unfold: unfold */
     {
       const float *tw_p0 = x;
@@ -84,19 +71,6 @@ static void unfold_task(void *argument, struct tw_blocks *blocks, char *scratch)
       }
     }
     /* unfold: unfold */
-    {
-      float *tw_p0 = t_3 + at_c * 9744 + 3192;
-      const float32x16 tw_c0 = in_16_lanes(0x0p0f);
-      for (long tw_i1 = 0; tw_i1 < 4; tw_i1++) {
-        for (long tw_i2 = 0; tw_i2 < 3; tw_i2++) {
-          for (long tw_i4 = 0; tw_i4 < 41; tw_i4 += 16) {
-            *(float32x16_u *)(tw_p0 + tw_i4 + 3248 * tw_i2 + 9744 * tw_i1) = tw_c0;
-          }
-          const unsigned short tw_v0 = (unsigned short)0xff;
-          (void)tw_v0;
-          __asm__("vmovups %1, %0%{%2%}" : "+m"(*(float32x16_u *)(tw_p0 + 3248 * tw_i2 + 9744 * tw_i1 + 48)) : "v"(tw_c0), "Yk"(tw_v0));
-        }
-      }
-    }
+    map_743ac5bd(t_3 + at_c * 9744 + 3192, 9744, 3248);
   }
 }
