@@ -10,8 +10,9 @@ from tilewright.tile.program import Block, CallStatement, statements
 POSITION = Helper(
     "tw_report_position",
     """\
-static __attribute__((noinline, cold)) void tw_report_position(const struct tw_context *caller, long lookup, long place,
-                                                               long position, long extent) {
+static __attribute__((noinline, cold)) void tw_report_position(const void *to, long lookup, long place, long position,
+                                                               long extent) {
+  const struct tw_context *const caller = to;
   if (caller->out_of_range)
     caller->out_of_range(caller->pool, lookup, place, position, extent);
 }
@@ -21,7 +22,8 @@ static __attribute__((noinline, cold)) void tw_report_position(const struct tw_c
 INFINITE = Helper(
     "tw_report_infinite",
     """\
-static __attribute__((noinline, cold)) void tw_report_infinite(const struct tw_context *caller) {
+static __attribute__((noinline, cold)) void tw_report_infinite(const void *to) {
+  const struct tw_context *const caller = to;
   if (caller->not_finite)
     caller->not_finite(caller->pool);
 }
