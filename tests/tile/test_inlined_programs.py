@@ -11,6 +11,7 @@ from tilewright.tile.builder import Builder
 from tilewright.tile.interpreter import interpret
 from tilewright.tile.passes.inline import Passed, inline
 from tilewright.tile.program import Argument, Buffer, TileProgram
+from tilewright.tile.rounding import Array
 from tilewright.tile.verifier import verify
 
 OFFSET = 3
@@ -42,6 +43,11 @@ def around(one: Case, *, is_known: bool) -> TileProgram:
     return verify(builder.program("around"))
 
 
+def moved(given: Array | int) -> Array | int:
+    """Elements behind others."""
+    return np.concatenate([np.zeros(OFFSET, given.dtype), given]) if isinstance(given, np.ndarray) else given
+
+
 def test_most_programs_are_statements() -> None:
     assert len(CASES) > 60
 
@@ -54,7 +60,7 @@ def test_inlined_programs_mean_the_same(is_known: bool) -> None:
         wanted = [given.copy() if isinstance(given, np.ndarray) else given for given in one.arguments]
         interpret(one.program, *wanted, fuses=rendering.fuses)
         kept = [given for given in one.arguments if isinstance(given, np.ndarray) or not is_known]
-        found = [np.concatenate([np.zeros(OFFSET, given.dtype), given]) if isinstance(given, np.ndarray) else given for given in kept]
+        found = [moved(given) for given in kept]
         rendering.functions([program])[0](*found)
         arrays = [given for given in found if isinstance(given, np.ndarray)]
         places = [pair for pair in zip(one.program.parameters, wanted, strict=True) if isinstance(pair[0], Buffer)]
