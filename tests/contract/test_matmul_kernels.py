@@ -33,6 +33,7 @@ from tests.support.kernel_build import (
 )
 from tests.support.proved_operands import with_pairs_at_the_bound, within_proof
 from tilewright.dtypes import dtype_named
+from tilewright.kernel_source import SourceKind
 from tilewright.kernels import MicroKernel, registered
 from tilewright.kernels.contract import COLUMNS
 from tilewright.tile.dialects.registry import with_vectors
@@ -335,7 +336,9 @@ def check_one_value_everywhere(call: Call, kernel: MicroKernel, tiles: Shapes = 
 
 
 def has_declared_order(kernel: MicroKernel) -> bool:
-    """Whether one accumulator takes the steps of an element, one after the other."""
+    """Whether one accumulator takes the steps of an element, one after the other, rounded as a dialect says."""
+    if kernel.source(kernel.name, None).kind is not SourceKind.TILE:
+        return False
     return is_float(kernel.accumulator) and kernel.lanes_along == COLUMNS and not kernel.flushes
 
 
