@@ -16,8 +16,8 @@ from tilewright import package_files
 from tilewright.plan.search.core.data import BeyondLimits, Packed
 
 SELDOM, OFTEN = "seldom.c", "often.c"
-"""How the files behind are optimized: OFTEN a third of the text, where searches spend two thirds of their time. All so take a
-compiler twice as long, and searches, a tenth of planning, 0.8 of the time."""
+"""Levels of optimization of the files that follow: `-O0` and `-Og`. OFTEN is for a third of the text, where searches spend two
+thirds of their time. With `-Og` for all, the compiler takes twice as long, and searches, a tenth of planning, 0.8 of the time."""
 FILES = (
     *(SELDOM, "base.c", "problem.c", "reading.c", OFTEN, "views.c", "footprints.c", SELDOM, "regions.c", OFTEN, "price.c"),
     *(SELDOM, "orders.c", OFTEN, "tables.c", SELDOM, "options.c", OFTEN, "pricing.c", SELDOM, "best.c", OFTEN, "bounds.c"),
