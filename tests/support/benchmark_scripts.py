@@ -37,6 +37,10 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "benchmarks.studies.compilers": (("--cases", "G12"),),
     "benchmarks.studies.conv": (("--cases", "3x3_8-8_8", "--peers", "onnxruntime", *ONE_ROUND, "--results", "."),),
+    "benchmarks.studies.convolution_list": (
+        ("--slice", "40/60", "--rounds", "1", "--json", "out.json"),
+        ("--join", "out.json"),
+    ),
     "benchmarks.studies.convolution_planning": (("--models", "squeezenet", "--layers", "2", "--target", "zen4"),),
     "benchmarks.studies.decoder": (("--levels", "0", "--layers", "1", "--rounds", "1"),),
     "benchmarks.studies.depthwise": (("--slice", "1/1000", *ONE_ROUND, "--json", "out.json"), ("--join", "out.json")),

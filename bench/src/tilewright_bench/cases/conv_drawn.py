@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
+from typing import TypeVar
 
 from tilewright_bench.cases import conv_models
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 
 LAYERS = Path(__file__).with_name("conv_layers.txt")
 COUNT = 120
+LayerT = TypeVar("LayerT")
 
 
 @cache
@@ -25,9 +27,9 @@ def layer_lists() -> dict[str, tuple[ConvShape, ...]]:
     return layers_in(LAYERS, lambda text: (named_shape(text),))
 
 
-def layers_in(file: Path, layers_of: Callable[[str], Iterable[ConvShape]]) -> dict[str, tuple[ConvShape, ...]]:
+def layers_in(file: Path, layers_of: Callable[[str], Iterable[LayerT]]) -> dict[str, tuple[LayerT, ...]]:
     """The layers of a file by model: a model's name and a colon, then lines with its layers; # begins a comment."""
-    lists: dict[str, tuple[ConvShape, ...]] = {}
+    lists: dict[str, tuple[LayerT, ...]] = {}
     model = ""
     for line in file.read_text(encoding="utf-8").splitlines():
         text = line.partition("#")[0].strip()

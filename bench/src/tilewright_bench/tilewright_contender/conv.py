@@ -67,7 +67,7 @@ def compiled(case: ConvCase, variant: Variant, threads: int) -> tuple[Kernel, st
     """The kernel of a variant, planned anew, and the algorithm that computes the convolution."""
     with offering(variant.algorithms) as names, artifacts.ignored():
         lowered = tw.jit(_function(case), threads=threads, precision=variant.precision).lower(case.image)
-        algorithm = _winner(lowered.model_plan) or names[0]
+        algorithm = winner(lowered.model_plan) or names[0]
         return lowered.compile(), algorithm
 
 
@@ -104,7 +104,7 @@ def offering(names: Collection[str] | None) -> Iterator[list[str]]:
         yield met
 
 
-def _winner(model_plan: ModelPlan) -> str:
+def winner(model_plan: ModelPlan) -> str:
     """The algorithm that others lost to; empty where there was no other."""
     lost = (
         rejected for plan in model_plan.plans for rejected in plan.rejected if isinstance(rejected.alternative, OtherAlgorithm)
