@@ -113,7 +113,7 @@ PLANNING_FORMS: tuple[Rewrite, ...] = (
 """Shapes that planning wants, once every operator has its algorithm. Earlier passes would undo them."""
 
 SIMPLIFICATIONS: tuple[Rewrite, ...] = (
-    FoldIndexMaps(reorders_constants=True, turns_bytes=True),  # as in REWRITES
+    FoldIndexMaps(reorders_constants=True, turns_bytes=True, picks_columns=True),  # as in REWRITES
     DeadCode(),
     FoldWrites(keeps_columns=True),  # an algorithm has chosen them
     FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
@@ -121,7 +121,7 @@ SIMPLIFICATIONS: tuple[Rewrite, ...] = (
     FinishWeightedSums(),  # as these
     IntegersInOrder(),  # before FlattenTensors, which may then take the dimensions of pixels for one
     FlattenTensors(),
-    FoldIndexMaps(reorders_constants=True, turns_bytes=True),
+    FoldIndexMaps(reorders_constants=True, turns_bytes=True, picks_columns=True),
     DeadCode(),
     ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
 )

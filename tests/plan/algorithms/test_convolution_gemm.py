@@ -92,6 +92,7 @@ def test_sizes_decide(variant: str) -> None:
         ("row blocks", "unfold", (1, 3, 112, 112), (64, 3, 7, 7), {"pads": (3, 3, 3, 3), "strides": (2, 2)}, True),
         ("im2col", "unfold", (1, 3, 112, 112), (64, 3, 7, 7), {"pads": (3, 3, 3, 3), "strides": (2, 2)}, False),
         ("padded rows", "pad", (1, 16, 64, 512), (32, 16, 3, 3), PADS, True),
+        ("padded rows", "unfold", (1, 3, 129, 129), (32, 3, 3, 3), {"strides": (2, 2)}, True),
     ],
 )
 def test_a_copy_may_stay_with_its_product(variant: str, copy: str, x: Any, w: Any, attributes: Any, together: bool) -> None:

@@ -39,6 +39,8 @@ class FoldIndexMaps(Rewrite):
     """Whether a change that puts constants into another order stays: it is made once, and what reads it is as fast as can be."""
     turns_bytes: bool = False
     """Whether a change stays that puts the steps of a product of bytes side by side: micro kernels read these in groups."""
+    picks_columns: bool = False
+    """Whether a change stays that puts columns of a product side by side of which its source has every other, or fewer."""
 
     def run(self, graph: Graph) -> Graph:
         """The graph with every foldable index change read through."""
@@ -56,9 +58,9 @@ class FoldIndexMaps(Rewrite):
     def _seen(self, operator: Operator, changes: dict[str, Operator], graph: Graph, access: Access) -> Access:
         """A read of the source of the change before it, or as it is."""
         through = _through(operator, access, changes)
-        if through is access or not self.turns_bytes or not _reads_groups(operator, access, graph):
-            return through
-        return through if _reads_groups(operator, through, graph) else access
+        is_turned = self.turns_bytes and _reads_groups(operator, access, graph) and not _reads_groups(operator, through, graph)
+        is_picked = self.picks_columns and _column_step(operator, access) == 1 < _column_step(operator, through)
+        return access if is_turned or is_picked else through
 
 
 def _reads_groups(operator: Operator, access: Access, graph: Graph) -> bool:
@@ -67,6 +69,12 @@ def _reads_groups(operator: Operator, access: Access, graph: Graph) -> bool:
         return False
     steps = {axis.name for axis in operator.reduction_axes()}
     return access.indices[-1].is_axis() and access.indices[-1].axes() <= steps
+
+
+def _column_step(operator: Operator, access: Access) -> int:
+    """How far apart neighbouring columns of a product lie in the last dimension that is read; 0 where they do not lie in it."""
+    column = operator.write.innermost()
+    return access.indices[-1].coefficient(column) if column and access.indices and operator.is_product_sum() else 0
 
 
 def _keeps_type(operator: Operator, graph: Graph) -> bool:
