@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders.convolutions.transposed_convolution import Spread, written
+from tilewright.graph.builders.convolutions.spread import Spread, written
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, Same, Taps, Window, windows_over
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent, value_of
 

@@ -19,7 +19,8 @@ from tilewright.frontend.tracing.recording import array_of, converted, recorded
 from tilewright.frontend.tracing.window_arguments import WindowArguments, explicit_padding, known_extents, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolved
-from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
+from tilewright.graph.builders.convolutions.spread import Spread
+from tilewright.graph.builders.convolutions.transposed_convolution import transposed_convolution
 from tilewright.graph.builders.convolutions.windows import Taps
 from tilewright.graph.shapes import Shape, divisors_of, shape_text
 from tilewright.graph.types import Tensor

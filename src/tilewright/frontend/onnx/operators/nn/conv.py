@@ -21,7 +21,8 @@ from tilewright.frontend.onnx.operators.nn.sliding import Sliding, is_same, taps
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolved
-from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution, written
+from tilewright.graph.builders.convolutions.spread import Spread, written
+from tilewright.graph.builders.convolutions.transposed_convolution import transposed_convolution
 from tilewright.graph.builders.convolutions.windows import Taps, Window
 from tilewright.graph.expressions.extents import least_extent, times
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
