@@ -16,7 +16,7 @@ import datetime
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -127,29 +127,40 @@ class Peaks:
         return self.rate(threads) / self.rate(1)
 
     def rate(self, threads: int) -> float:
-        """Flops per second of all threads, which start together on CPUs of their own, from the first start to the last end."""
-        barrier, done = threading.Barrier(threads), [(0, 0.0, 0.0)] * threads
-        allowed = os.sched_getaffinity(0)
-        cpus = sorted(allowed)
+        """Flops per second of all threads."""
 
-        def loop(number: int) -> None:
-            os.sched_setaffinity(0, {cpus[number % len(cpus)]})
+        def loop() -> int:
             sink = np.empty(32, np.float32)
-            aligned = sink.ctypes.data + -sink.ctypes.data % 64
-            barrier.wait()
-            start = time.perf_counter()
-            flops = self.run(PEAK_TRIPS, self.factors.ctypes.data, aligned)
-            done[number] = flops, start, time.perf_counter()
+            return int(self.run(PEAK_TRIPS, self.factors.ctypes.data, sink.ctypes.data + -sink.ctypes.data % 64))
 
-        others = [threading.Thread(target=loop, args=(number,)) for number in range(1, threads)]
-        for other in others:
-            other.start()
-        loop(0)
-        for other in others:
-            other.join()
-        os.sched_setaffinity(0, allowed)
-        flops, starts, ends = zip(*done, strict=True)
-        return float(sum(flops) / (max(ends) - min(starts)))
+        return rate_together([loop] * threads)
+
+
+def rate_together(loops: Sequence[Callable[[], int]]) -> float:
+    """What all loops do per second, each on a CPU of its own, from the first start to the last end; they start together.
+
+    A loop returns how much it did.
+    """
+    barrier, done = threading.Barrier(len(loops)), [(0, 0.0, 0.0)] * len(loops)
+    allowed = os.sched_getaffinity(0)
+    cpus = sorted(allowed)
+
+    def run(number: int) -> None:
+        os.sched_setaffinity(0, {cpus[number % len(cpus)]})
+        barrier.wait()
+        start = time.perf_counter()
+        amount = loops[number]()
+        done[number] = amount, start, time.perf_counter()
+
+    others = [threading.Thread(target=run, args=(number,)) for number in range(1, len(loops))]
+    for other in others:
+        other.start()
+    run(0)
+    for other in others:
+        other.join()
+    os.sched_setaffinity(0, allowed)
+    amounts, starts, ends = zip(*done, strict=True)
+    return float(sum(amounts) / (max(ends) - min(starts)))
 
 
 def table(found: list[Found], threads: int) -> Iterator[str]:

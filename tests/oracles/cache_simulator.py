@@ -24,6 +24,8 @@ from tilewright.runtime.store import cache as kernel_cache
 
 SOURCE = Path(__file__).with_suffix(".c")
 COUNTERS = 3
+MISSES = 1
+"""The column of those among the counters."""
 LINE_BITS = 40
 """Of a line number in recorded touches; all ones stands for no line."""
 Words = np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
@@ -173,29 +175,49 @@ class Simulation:
     """The memory of one simulation: caches, empty at first, and counters.
 
     `library.tw_simulate(address, words, count)` replays touches; bits from `buffer_shift` upwards of a touch are the number of
-    its buffer, counted from `first_buffer`.
+    its buffer, counted from `first_buffer`. What misses in the last level goes to those of `behind`, which several simulations
+    may share if these have sets.
     """
 
     def __init__(
-        self, levels: Sequence[CacheLevel], buffers: tuple[str, ...], buffer_shift: int, *, first_buffer: int = 0
+        self,
+        levels: Sequence[CacheLevel],
+        buffers: tuple[str, ...],
+        buffer_shift: int,
+        *,
+        first_buffer: int = 0,
+        behind: Simulation | None = None,
     ) -> None:
-        if not levels or len({level.line_bytes for level in levels}) > 1:
+        shared: tuple[CacheLevel, ...] = behind.levels if behind is not None else ()
+        if not levels or len({level.line_bytes for level in (*levels, *shared)}) > 1:
             raise TilewrightError("a simulation needs at least one level, and lines of one size", where=f"{tuple(levels)}")
-        self.levels = tuple(levels)
+        if not all(level.associativity for level in shared):
+            raise TilewrightError("levels behind others need sets", where=f"{shared}")
+        self.levels: tuple[CacheLevel, ...] = tuple(levels)
         self.buffers = buffers
         self.library = library()
         self._first_buffer = first_buffer
         self._kept: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = []
-        self._counters = [np.zeros((first_buffer + len(buffers), COUNTERS), np.int64) for _ in levels]
-        self._states = (_Level * len(levels))(*map(self._state, levels, self._counters))
-        self._simulator = _Simulator(len(levels), buffer_shift, self._states)
+        self.entries: list[Words] = []
+        """What every level holds: all ones, or the last touch of a line, with bit 0 for dirty."""
+        self.counters: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = [
+            np.zeros((first_buffer + len(buffers), COUNTERS), np.int64) for _ in levels
+        ]
+        self._own = list(map(self._state, levels, self.counters))
+        states = [*self._own, *(behind._own if behind is not None else ())]
+        self._states = (_Level * len(states))(*states)
+        self._simulator = _Simulator(len(states), buffer_shift, self._states)
         self.address = ctypes.addressof(self._simulator)
+
+    def crossed_bytes(self) -> list[int]:
+        """What has crossed so far between each level and the one behind it, both ways."""
+        return [level.line_bytes * int(counters[:, 1:].sum()) for level, counters in zip(self.levels, self.counters, strict=True)]
 
     def result(self, *, flush: bool) -> SimulationResult:
         """What was counted so far; with `flush`, dirty lines are written back first."""
         if flush:
             self.library.tw_simulate_flush(self.address)
-        return SimulationResult(tuple(map(self._traffic, self.levels, self._counters)))
+        return SimulationResult(tuple(map(self._traffic, self.levels, self.counters)))
 
     def _traffic(self, level: CacheLevel, counters: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> LevelTraffic:
         rows = zip(self.buffers, counters[self._first_buffer :].tolist(), strict=True)
@@ -203,7 +225,8 @@ class Simulation:
         return LevelTraffic(level, tuple(BufferTraffic(name, int(a), int(m), int(w), line) for name, (a, m, w) in rows))
 
     def _state(self, level: CacheLevel, counters: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> _Level:
-        entries = self._keep(np.full(level.lines, np.iinfo(np.uint64).max, np.uint64))
+        self.entries.append(np.full(level.lines, np.iinfo(np.uint64).max, np.uint64))
+        entries = self._keep(self.entries[-1])
         sets = level.lines // level.ways
         if level.associativity:
             return _Level(sets, level.ways, entries, self._keep(counters))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tilewright.render.c.program import Program
 
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
 TAG_SHIFT = 48
+RunsT = TypeVar("RunsT", bound=Runs)
 _one_at_a_time = threading.Lock()
 """The library of runs keeps touches in static memory."""
 
@@ -45,12 +46,14 @@ class Placement:
     """Where a replayed program's memory lies: arguments one after the other, then the workspace, packed constants, the scratch.
 
     Each starts at the next multiple of `alignment_bytes` after a gap of `gap_bytes`. Arguments are row-major, and their rows are
-    `row_padding` elements longer than their last dimension.
+    `row_padding` elements longer than their last dimension. The scratch begins `scratch_gap_bytes` further on: threads have their
+    own.
     """
 
     alignment_bytes: int = 4096
     gap_bytes: int = 0
     row_padding: int = 0
+    scratch_gap_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ class Replay:
         shared = {BufferName(slot.name): self._tagged(slot.name, start) for slot, start in zip(slots, starts, strict=False)}
         for name, offset in program.workspace.places:
             shared[name] = self._tagged(buffer_name(name), starts[-3] + self._words(offset))
-        scratch = [dict(self._scratch(nest, starts[-1])) for nest in program.regions]
+        scratch_start = starts[-1] + placement.scratch_gap_bytes
+        scratch = [dict(self._scratch(nest, scratch_start)) for nest in program.regions]
         packed = dict(zip((constant.buffers[0].name for constant in program.constants), constants, strict=False))
         self._nests = [
             shared | more | dict(self._constants(nest, packed, starts[-2]))
@@ -151,18 +155,23 @@ class Replay:
 
     def run(self, sink: Any, state: int | None) -> None:
         """Send every touch to a sink, which is called with `state`."""
+
+        def every_region() -> None:
+            for number, nest in enumerate(self.program.regions):
+                self.runs(number, Runs).region(nest)
+
+        self.stepwise(sink, state, every_region)
+
+    def runs(self, number: int, kind: type[RunsT]) -> RunsT:
+        """A walk over the region of that number."""
+        lanes, every_step = self.program.dialect.lanes("float32"), self.every_step
+        return kind(library(), self._nests[number], self.variables, self.program.kernels, lanes, every_step=every_step)
+
+    def stepwise(self, sink: Any, state: int | None, step: Callable[[], object]) -> None:
+        """Send to a sink what walks touch in a step."""
         with _one_at_a_time:
             library().tw_begin(ctypes.cast(sink, ctypes.c_void_p), state, self.line_shift)
-            for nest, places in zip(self.program.regions, self._nests, strict=True):
-                runs = Runs(
-                    library(),
-                    places,
-                    self.variables,
-                    self.program.kernels,
-                    self.program.dialect.lanes("float32"),
-                    every_step=self.every_step,
-                )
-                runs.region(nest)
+            step()
             library().tw_end()
 
     def _words(self, words: Any) -> int:

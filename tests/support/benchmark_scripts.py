@@ -76,6 +76,7 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.schedules.regret": (("--cases", "G12", "--count", "1", "--out", "out.json"),),
     "benchmarks.studies.sessions": (("--models", "mixer", "--small", "--processes", "1", "--results", "."),),
     "benchmarks.studies.shared_cores": (("--cases", "chain:G12:plain", "--rounds", "1"),),
+    "benchmarks.studies.simulated_cores": (("--cases", "G12", "--rounds", "1", "--json", "out.json"),),
     "benchmarks.studies.slicing": (
         ("region",),
         ("measure", "--model", "squeezenet", "--layers", "3x3_16-64_55", "--rounds", "1"),

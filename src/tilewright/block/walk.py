@@ -25,18 +25,26 @@ class Walk(ABC):
 
     def blocks(self, region: Region, share: Iterable[int]) -> None:
         """Some blocks of a region, by their numbers, and what is done before the first of them."""
-        trips = [self.at(loop.trips) for loop in region.parallel]
+        trips = self.trips(region)
         numbers = list(product(*map(range, trips)))
         self.body(region.setup)
-        before: Sequence[int] = (-1,) * len(trips)
+        before: Sequence[int] = ()
         for block in (numbers[number] for number in share):
-            for position, (axis, number) in enumerate(zip(region.parallel, block, strict=True)):
-                start = (trips[position] - 1 - number if axis.descends else number) * axis.tile
-                self._enter(axis.block, start, axis.tile, self.at(axis.whole.size))
-                if position + 1 < len(block) and block[: position + 1] != before[: position + 1]:
-                    self.body(entered(axis.body))
-            self.body(region.block)
+            self.block(region, trips, block, before)
             before = block
+
+    def trips(self, region: Region) -> list[int]:
+        """How many blocks each distributed loop of a region has."""
+        return [self.at(loop.trips) for loop in region.parallel]
+
+    def block(self, region: Region, trips: Sequence[int], block: Sequence[int], before: Sequence[int]) -> None:
+        """A block of a region, by its number along each distributed loop, after the block `before` (none: empty)."""
+        for position, (axis, number) in enumerate(zip(region.parallel, block, strict=True)):
+            start = (trips[position] - 1 - number if axis.descends else number) * axis.tile
+            self._enter(axis.block, start, axis.tile, self.at(axis.whole.size))
+            if position + 1 < len(block) and block[: position + 1] != before[: position + 1]:
+                self.body(entered(axis.body))
+        self.body(region.block)
 
     def body(self, statements: Iterable[Statement]) -> None:
         """Statements in order."""
