@@ -3,11 +3,12 @@
     python -m benchmarks.studies.cnns --models resnet18,vgg16 --json part.json [--known part.json] [--threads N] [--parts times]
     python -m benchmarks.studies.cnns --models "" --known part.json --publish [--name cnns]
 
-The networks are those of `benchmarks/onnx_models/published.py`, batch 1, random weights, traced by torch (opset 17). A run can be
-short: what `--known` files have is kept and not measured again, and `--json` is written after every model. *Times*: our sessions
-and the libraries take turns in one process, results checked against float64; medians over the rounds. *Memory*: processes of
-their own and of one thread, without measured peers. Peaks are high-water marks of resident memory after making a session and
-running it once, less that of a process that only imports. Cold sessions find a calibration and nothing else. Linux only.
+The networks are those of `benchmarks/onnx_models/published.py`, traced by torch (opset 17), held against float64, and those of
+`tilewright_bench.networks`, whose names begin with built_, held against onnxruntime; batch 1, random weights. A run can be short:
+what `--known` files have is kept and not measured again, and `--json` is written after every model. *Times*: our sessions and the
+libraries take turns in one process, results checked against float64; medians over the rounds. *Memory*: processes of their own
+and of one thread, without measured peers. Peaks are high-water marks of resident memory after making a session and running it
+once, less that of a process that only imports. Cold sessions find a calibration and nothing else. Linux only.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import tilewright.onnx as ort
 from benchmarks.onnx_models.cases import make
@@ -36,18 +40,34 @@ from benchmarks.studies.sessions import fresh
 from benchmarks.studies.start_up import bare
 from tilewright import settings
 from tilewright_bench.benchmarks import MODELS as OF_FILES
-from tilewright_bench.cases.model import joined
+from tilewright_bench.cases.case import DoubleArray
+from tilewright_bench.cases.model import ModelCase, joined
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
+from tilewright_bench.networks import named as built
 from tilewright_bench.run import Benchmark, Settings
 from tilewright_bench.run import measured as benchmarked
 from tilewright_bench.tables.predictions import predicted
 
 Document = dict[str, Any]
 FAST = f"{TILEWRIGHT} fast"
+BUILT = {f"built_{name}": network for name, network in built.NETWORKS.items()}
+NAMES = (*NETWORKS, *BUILT)
 
 
-def prepare(case: ExportedCase, threads: int) -> Iterator[Contender]:
+class BuiltCase(ModelCase):
+    """A network of `tilewright_bench.networks`, which its file is named after."""
+
+    @cached_property
+    def reference(self) -> list[DoubleArray]:
+        """The outputs, by onnxruntime."""
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(str(self.path), providers=["CPUExecutionProvider"])
+        return [np.asarray(output, np.float64) for output in session.run(None, self.feeds)]
+
+
+def prepare(case: ModelCase, threads: int) -> Iterator[Contender]:
     """Our sessions, of the default precision and of `fast`."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
@@ -55,7 +75,7 @@ def prepare(case: ExportedCase, threads: int) -> Iterator[Contender]:
     yield _contender(FAST, case, ort.InferenceSession(case.path, options, precision="fast"))
 
 
-def _contender(name: str, case: ExportedCase, session: Any) -> Contender:
+def _contender(name: str, case: ModelCase, session: Any) -> Contender:
     last: list[Any] = []
 
     def call() -> None:
@@ -75,26 +95,40 @@ TORCH = {
 }
 OWN = Peer(TILEWRIGHT, (), prepare, "session.run(None, feeds), by default and with precision fast", may_fail=False)
 BENCHMARK: Benchmark[Any] = Benchmark("cnns", OWN, {**OF_FILES.peers, **TORCH})
+FILES_ONLY: Benchmark[Any] = Benchmark("cnns", OWN, OF_FILES.peers)
+"""Of networks that torch has no module of."""
 
 
-def case_of(name: str, directory: Path, small: bool) -> ExportedCase:
+def _without_torch(peers: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if peers is None else tuple(name for name in peers if name not in TORCH)
+
+
+def case_of(name: str, directory: Path, small: bool) -> ModelCase:
     """The network's file, made where the directory has none."""
     directory.mkdir(parents=True, exist_ok=True)
+    if name in BUILT:
+        path = directory / f"{name}.onnx"
+        if not path.exists():
+            path.write_bytes(BUILT[name].model(small=small))
+        return BuiltCase(path)
     case = ExportedCase(directory / f"{name}.onnx", small=small)
     if not case.path.exists():
         export(make(name, small=small), case.path, exporter="torchscript")
     return case
 
 
-def times(case: ExportedCase, options: argparse.Namespace) -> Document:
+def times(case: ModelCase, options: argparse.Namespace) -> Document:
     """Of everyone, with predictions and floors. Raises `TilewrightError` for a peer that is not installed."""
-    report = benchmarked(BENCHMARK, [case], Settings(options.peers, options.threads, options.rounds))
+    benchmark, peers = (
+        (BENCHMARK, options.peers) if isinstance(case, ExportedCase) else (FILES_ONLY, _without_torch(options.peers))
+    )
+    report = benchmarked(benchmark, [case], Settings(peers, options.threads, options.rounds))
     (result,) = report.results
     prediction = dataclasses.asdict(predicted(case)) if options.threads == 1 else None
     return {"prediction": prediction, "head": report.provenance.lines(), **dataclasses.asdict(result)}
 
 
-def memory(case: ExportedCase, options: argparse.Namespace) -> Document:
+def memory(case: ModelCase, options: argparse.Namespace) -> Document:
     """Seconds of planning and of a cold session, and bytes: each in a process of its own."""
     cache = Path(tempfile.mkdtemp(prefix="tilewright-cnns-"))
     try:
@@ -121,13 +155,13 @@ def memory(case: ExportedCase, options: argparse.Namespace) -> Document:
     }
 
 
-PARTS: Mapping[str, Callable[[ExportedCase, argparse.Namespace], Document]] = {"times": times, "memory": memory}
+PARTS: Mapping[str, Callable[[ModelCase, argparse.Namespace], Document]] = {"times": times, "memory": memory}
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.cnns", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--models", type=_names(NETWORKS), default=tuple(NETWORKS), help=f"of {', '.join(NETWORKS)}")
+    parser.add_argument("--models", type=_names(dict.fromkeys(NAMES)), default=NAMES, help=f"of {', '.join(NAMES)}")
     parser.add_argument("--peers", type=_names(BENCHMARK.peers), default=None, help="by default those installed")
     parser.add_argument("--parts", type=_names(PARTS), default=tuple(PARTS), help="times, memory, or both")
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir(), "tilewright-cnns"), help="of the files")
@@ -172,7 +206,7 @@ def main(arguments: Sequence[str]) -> None:
                 of_model[part] = json.loads(json.dumps(PARTS[part](case, options)))
         if options.json:
             options.json.write_text(json.dumps(found, indent=1) + "\n")
-    lines = tables({name: found[name] for name in NETWORKS if name in found}, options.threads)
+    lines = tables({name: found[name] for name in NAMES if name in found}, options.threads)
     print("\n".join(lines))
     if options.publish:
         publish(found, lines, options)
