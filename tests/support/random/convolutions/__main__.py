@@ -1,0 +1,25 @@
+"""Try the convolutions of a range of seeds; of each that fails, print the smallest that fails in the same way."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from tests.support.random.convolutions.drawing import program
+from tests.support.random.convolutions.judging import outcome, shrunk
+from tests.support.sweeps import seeds_parser, swept, tried_program
+
+
+def main() -> None:
+    parser = seeds_parser(__doc__)
+    parser.add_argument("--algorithm", default="", help="that is taken where it applies")
+    given = parser.parse_args()
+    logging.disable(logging.INFO)
+    seeds = range(given.first, given.last)
+    print(
+        swept(seeds, lambda seed, known: tried_program(replace(program(seed), algorithm=given.algorithm), outcome, shrunk, known))
+    )
+
+
+if __name__ == "__main__":
+    main()
