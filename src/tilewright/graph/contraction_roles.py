@@ -36,7 +36,8 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
 
     The column is an axis of exactly one read, which becomes the right operand: the write's last dimension if it is such
     an axis, else the largest. The row is the largest axis of the other read that is written and not in the right one.
-    The depth is the largest reduction axis, those that both reads have first. Ties go to the operator's order of axes.
+    The depth is the largest reduction axis, those that both reads have first. Ties go to the operator's order of axes,
+    but those of rows to the last one: of rows and columns of pixels a tile then walks along lines of memory.
     Raises `PlanningError` for an operator that is not a contraction. For "mk,k->m" the matrix is the right operand:
 
     >>> from tilewright.graph.expressions.index import axis
@@ -56,7 +57,7 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     column = last if last in of_one else _largest(operator, of_one)
     right = 0 if column is not None and column in reads[0] else 1
     left = 1 - right
-    row = _largest(operator, (reads[left] - reads[right]) & written)
+    row = _largest(operator, (reads[left] - reads[right]) & written, last=True)
     reductions = {axis.name for axis in operator.reduction_axes()}
     depth = _largest(operator, reductions & reads[0] & reads[1]) or _largest(operator, reductions)
     outer = tuple(axis.name for axis in operator.axes if axis.name not in (row, column, depth))
@@ -83,7 +84,8 @@ def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, 
     return tuple(name for name in reversed(roles.outer) if name in reductions)
 
 
-def _largest(operator: Operator, names: Iterable[str]) -> str | None:
+def _largest(operator: Operator, names: Iterable[str], *, last: bool = False) -> str | None:
+    """The first of the largest of these axes, or the last of them."""
     chosen = set(names)
-    candidates = [axis for axis in operator.axes if axis.name in chosen]
+    candidates = [axis for axis in operator.axes[:: -1 if last else 1] if axis.name in chosen]
     return max(candidates, key=lambda axis: planned_extent(axis.extent)).name if candidates else None
