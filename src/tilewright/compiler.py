@@ -37,7 +37,7 @@ from tilewright.graph.rewrites.exactness.mark_exact import (
 )
 from tilewright.graph.rewrites.fusion.fuse_maps import FinishWeightedSums, FuseMaps, InlineConditions, StartWeightedSums
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FoldScales, FuseRowReductions
-from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, SingleColumns, SplitAxes
+from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, ShareGroups, SingleColumns, SplitAxes
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps, FoldWrites
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import IntegersInOrder, with_orders
@@ -108,6 +108,7 @@ REWRITES: tuple[Rewrite, ...] = (
 PLANNING_FORMS: tuple[Rewrite, ...] = (
     KeepRoundings(),  # when maps are fused, whose sums could take products in
     SplitAxes(),  # after all fusion, for which operators need the same axes
+    ShareGroups(),  # after all fusion: a map that walks channels may go into others
     HoistMasks(),  # last: FuseMaps would put a mask back into the map that it is taken from
 )
 """Shapes that planning wants, once every operator has its algorithm. Earlier passes would undo them."""
@@ -124,6 +125,7 @@ SIMPLIFICATIONS: tuple[Rewrite, ...] = (
     FoldIndexMaps(reorders_constants=True, turns_bytes=True, picks_columns=True),
     DeadCode(),
     ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
+    ShareGroups(),  # as in PLANNING_FORMS: prices see what is planned
 )
 """Behind the expansion of algorithms: their index changes and maps join what is around them."""
 

@@ -286,7 +286,7 @@ class Lowering:
 
     def view(self, access: Access, scope: Scope) -> View | Gather:
         """The elements that an access addresses in the current box, but for what lookups add."""
-        return view(self._in_c(access), self.stored(access.tensor, scope), scope.ranges)
+        return view(self._in_c(self._placed(access)), self.stored(access.tensor, scope), scope.ranges)
 
     def read(self, operator: Operator, access: Access, scope: Scope) -> View | Gather:
         """The elements that a read of an operator addresses in the current box."""
@@ -303,7 +303,13 @@ class Lowering:
 
     def strided(self, access: Access, scope: Scope) -> View:
         """The elements of an access that is affine."""
-        return strided(self._in_c(access), self.stored(access.tensor, scope), scope.ranges)
+        return strided(self._in_c(self._placed(access)), self.stored(access.tensor, scope), scope.ranges)
+
+    def _placed(self, access: Access) -> Access:
+        """The access in the dimensions of where its tensor lies: sums in the place of the output may have more of them."""
+        if self.takes_tiles or access.tensor not in in_output_place(self.chain):
+            return access
+        return replace(access, indices=self.chain.operators[-1].write.indices)
 
     def _in_c(self, access: Access) -> Access:
         """The access by divisions that the language rounds as they are meant."""

@@ -50,9 +50,9 @@ def chain_of_pad(plan: ModelPlan) -> tuple[int, int]:
 
 
 def test_pads_of_images_that_no_cache_holds_go_over_to_their_readers() -> None:
-    plan = planned(112)
+    plan = planned(90, 192)
     with patch.object(_Dividing, "_handed_on", lambda *_: None):
-        without = planned(112)
+        without = planned(90, 192)
     assert chain_of_pad(plan) == (0, 1)
     assert plan.predicted_seconds <= without.predicted_seconds
 

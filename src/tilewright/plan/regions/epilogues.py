@@ -1,8 +1,9 @@
 """Epilogues of contractions: maps applied in registers at the end of a micro tile, so that they cost no pass.
 
-A map is fused where the element that it makes lies where the sum was, and all else that it reads is there before the sum: inputs
-and earlier results, addressed by the axes of the tile, with unit stride along its columns or the same for all of them. Maps that
-follow it are fused as well. Nothing depends on names: it follows from the accesses.
+A map is fused where the element that it makes lies where the sum was, or where it puts sums of groups into channels of the result,
+and all else that it reads is there before the sum: inputs and earlier results, addressed by the axes of the tile, with unit stride
+along its columns or the same for all of them. Maps that follow it are fused as well. Nothing depends on names: it follows from the
+accesses.
 
 Sums of float64 have maps of float64 behind them, which no vector loop computes: they are all in micro tiles, or none is.
 
@@ -21,9 +22,10 @@ from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, su
 from tilewright.graph.expressions.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.rewrites.exactness.mark_exact import rounded_alone
 from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.verifier import covers
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_types import ELEMENT_TYPES, NARROW_STORES
-from tilewright.plan.chains import derived_once
+from tilewright.plan.chains import derived_once, tensor_axes
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip
@@ -196,13 +198,30 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     if len(consumers) != 1 or not consumers[0].is_map():
         return None
     is_of_integers = _is_whole(contraction)
-    fits = _goes_on(chain, contraction, consumers[0], tensor) if is_of_integers else overwritten(chain, consumers[0]) == tensor
+    if is_of_integers:
+        fits = _goes_on(chain, contraction, consumers[0], tensor)
+    else:
+        fits = overwritten(chain, consumers[0]) == tensor or _ends_in_groups(chain, contraction, consumers[0], tensor)
     operands = [access for access in consumers[0].reads if access.tensor != tensor]
     is_of_doubles = contraction.accumulator == DOUBLES
     functions = OF_QUANTISED if is_of_integers else OF_DOUBLES if is_of_doubles else IN_REGISTERS
     is_light = _is_light(consumers[0].body, functions) and (not is_of_doubles or _has_doubles(chain, consumers[0]))
     is_fused = fits and is_light and all(_is_at_hand(chain, contraction, access, column) for access in operands)
     return consumers[0] if is_fused else None
+
+
+def _ends_in_groups(chain: Chain, contraction: Operator, follower: Operator, tensor: str) -> bool:
+    """Whether a map puts each sum, or what was made of it, where it belongs in the chain's result, of which a dimension numbers
+    several axes: sums need no other place."""
+    made, write = chain.maker(tensor).write.indices, follower.write
+    reads = [access for operator in chain.operators for access in operator.reads if access.tensor == tensor]
+    is_alike = [(access.indices, access.guard) for access in reads] == [(made, None)] and all(index.is_axis() for index in made)
+    if not is_alike or write.tensor != chain.output or not write.is_affine():
+        return False
+    types = {chain.tensor(name).dtype for name in (tensor, write.tensor)}
+    in_order = tensor_axes(write) == tuple(map(str, made)) and write.indices[-1:] == made[-1:]
+    places = zip(write.indices, chain.tensor(write.tensor).shape, strict=True)
+    return types == {contraction.accumulator} and in_order and all(covers(index, size, chain.extents) for index, size in places)
 
 
 def _is_whole(operator: Operator) -> bool:

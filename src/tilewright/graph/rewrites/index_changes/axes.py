@@ -13,6 +13,11 @@ Readers walk the blocks of what they read: t[148 block + p] is t[block, p], and 
 Algorithms that copy windows for a few rows of outputs at a time write their sums block by block into one dimension, the pixels of
 an image. Who reads these by one axis, or by rows and columns, would need all of them before it can begin: no loop is common
 to both. With a dimension of blocks, and the reader's axis as blocks and a rest, both are one chain over blocks.
+
+Maps behind a product of groups walk these as it does: t[32 group + m, p] is t[group, m, p].
+
+Of several channels a grouped convolution writes channel 32 group + m. Bias and activation walk channels, which are no axis of its
+own: with a dimension of groups they have its axes, and its micro tiles apply them.
 """
 
 from __future__ import annotations
@@ -138,6 +143,29 @@ class ShareBlocks(Rewrite):
         return graph
 
 
+class ShareGroups(Rewrite):
+    """Gives what a product of groups writes, and maps behind it make, a dimension of groups, up to where others read it.
+
+    Legal as `ShareBlocks` is. Of one channel each, groups stay channels: other leaves compute them.
+    """
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with the groups of every such product shared."""
+        for operator in graph.operators:
+            blocks = _written(operator)
+            if blocks is not None and _is_grouped(operator, operator.write.indices[blocks.dimension]):
+                graph = _shared_by_maps(graph, blocks)
+        return graph
+
+
+def _is_grouped(operator: Operator, written: Index) -> bool:
+    """Whether one axis of a dimension is a group of both operands of a contraction, whose depth is a channel of that group."""
+    groups = [name for name in written.axes() if all(name in read.axes() for read in operator.reads)]
+    reduced = {axis.name for axis in operator.reduction_axes()}
+    indices = (index for read in operator.reads for index in read.indices)
+    return operator.is_contraction() and len(groups) == 1 and any(groups[0] in i.axes() and reduced & i.axes() for i in indices)
+
+
 def _written(operator: Operator) -> _Blocks | None:
     """The dimension into which a product writes two axes, the inner one as digits of one number."""
     if not operator.is_product_sum():
@@ -171,6 +199,21 @@ def _shared(graph: Graph, blocks: _Blocks) -> Graph:
             break
         blocks = following
     return _with_blocks(graph, changed, found) if has_product else graph
+
+
+def _shared_by_maps(graph: Graph, blocks: _Blocks) -> Graph:
+    """The graph with a dimension of groups in all tensors that maps alone read, from here on."""
+    changed: dict[str, Operator] = {}
+    found: dict[str, _Blocks] = {}
+    following: _Blocks | None = blocks
+    while following is not None and (reader := _only_reader(graph, following.tensor)) is not None and reader.is_map():
+        walking = _in_blocks(reader, following)
+        if walking is None:
+            break
+        operator, axis = walking
+        changed[reader.write.tensor], found[following.tensor] = operator, following
+        following = _blocks_of(operator, axis)
+    return _with_blocks(graph, changed, found) if found else graph
 
 
 def _only_reader(graph: Graph, tensor: str) -> Operator | None:
