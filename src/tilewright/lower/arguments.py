@@ -33,19 +33,23 @@ from tilewright.lower.storage import Stored
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import MergedArgument, ModelPlan
 
+EVERY_OTHER = 2
+"""Steps by which vectors pick elements out of two that lie side by side."""
+
 
 def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     """The dimension of each argument, as declared, that must have a stride of one element: those that vector loops run along.
 
     Outputs have it in their last dimension, and so do right operands that micro kernels read in place. Other operands of
-    contractions are broadcast or packed: any strides will do.
+    contractions are broadcast or packed: any strides will do, but of those that are read by two, which vectors then pick.
     """
     graph = model_plan.graph
     dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
     along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
-    for access in (*along_vectors, *_read_in_place(model_plan)):
-        if _walks_the_last(access):
-            dims.setdefault(access.tensor, len(access.indices) - 1)
+    by_one = [access for access in (*along_vectors, *_read_in_place(model_plan)) if _walks_the_last(access, 1)]
+    by_two = [access for operator in graph.operators for access in operator.reads if _walks_the_last(access, EVERY_OTHER)]
+    for access in (*by_one, *by_two):
+        dims.setdefault(access.tensor, len(access.indices) - 1)
     arguments, merged = set(argument_names(model_plan)), _merged(model_plan)
     return {
         tensor: merged[tensor].last_dims()[dim] if tensor in merged else dim
@@ -54,11 +58,11 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     }
 
 
-def _walks_the_last(access: Access) -> bool:
-    """Whether neighbours along some axis are neighbours in the last dimension, as far as a guard lets them be."""
+def _walks_the_last(access: Access, step: int) -> bool:
+    """Whether neighbours along some axis are so many elements apart in the last dimension, as far as a guard lets them be."""
     last = len(access.indices) - 1
     affine = all(index.is_affine() for index in access.indices)
-    return last >= 0 and affine and last not in dict(access.lookups) and 1 in dict(access.indices[last].terms).values()
+    return last >= 0 and affine and last not in dict(access.lookups) and step in dict(access.indices[last].terms).values()
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
