@@ -1,9 +1,9 @@
 """Epilogues of contractions: maps applied in registers at the end of a micro tile, so that they cost no pass.
 
-A map is fused where the element that it makes lies where the sum was, or where it puts sums of groups into channels of the result,
-and all else that it reads is there before the sum: inputs and earlier results, addressed by the axes of the tile, with unit stride
-along its columns or the same for all of them. Maps that follow it are fused as well. Nothing depends on names: it follows from the
-accesses.
+A map is fused where the element that it makes lies where the sum was, or where it puts sums of groups into channels of the
+result, and all else that it reads is there before the sum: inputs and earlier results, addressed by the axes of the tile, with
+unit stride along its columns or the same for all of them. Maps that follow it are fused as well. Nothing depends on names: it
+follows from the accesses.
 
 Sums of float64 have maps of float64 behind them, which no vector loop computes: they are all in micro tiles, or none is.
 
