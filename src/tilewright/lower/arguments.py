@@ -33,8 +33,8 @@ from tilewright.lower.storage import Stored
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import MergedArgument, ModelPlan
 
-EVERY_OTHER = 2
-"""Steps by which vectors pick elements out of two that lie side by side."""
+PICKED = frozenset((2,))
+"""Steps between elements that vectors pick out of loads of whole vectors."""
 
 
 def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
@@ -46,8 +46,8 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     graph = model_plan.graph
     dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
     along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
-    by_one = [access for access in (*along_vectors, *_read_in_place(model_plan)) if _walks_the_last(access, 1)]
-    by_two = [access for operator in graph.operators for access in operator.reads if _walks_the_last(access, EVERY_OTHER)]
+    by_one = [access for access in (*along_vectors, *_read_in_place(model_plan)) if _walks_the_last(access, frozenset((1,)))]
+    by_two = [access for operator in graph.operators for access in operator.reads if _walks_the_last(access, PICKED)]
     for access in (*by_one, *by_two):
         dims.setdefault(access.tensor, len(access.indices) - 1)
     arguments, merged = set(argument_names(model_plan)), _merged(model_plan)
@@ -58,11 +58,12 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     }
 
 
-def _walks_the_last(access: Access, step: int) -> bool:
+def _walks_the_last(access: Access, steps: frozenset[int]) -> bool:
     """Whether neighbours along some axis are so many elements apart in the last dimension, as far as a guard lets them be."""
     last = len(access.indices) - 1
     affine = all(index.is_affine() for index in access.indices)
-    return last >= 0 and affine and last not in dict(access.lookups) and step in dict(access.indices[last].terms).values()
+    is_known = last >= 0 and affine and last not in dict(access.lookups)
+    return is_known and not steps.isdisjoint(dict(access.indices[last].terms).values())
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
