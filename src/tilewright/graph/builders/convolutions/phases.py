@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby, product
 from math import gcd, prod
+from typing import TypeAlias
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import biased, convolution
@@ -22,6 +23,9 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor, planned_extent
 from tilewright.records import record
+
+Along: TypeAlias = Sequence[Sequence[tuple["Phase", ...]]]
+"""Along every dimension, the phases that are joined."""
 
 
 @record
@@ -70,16 +74,19 @@ def in_phases(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int,
     each = zip(found.taps.kernel, found.taps.strides, found.taps.dilations, map(planned_extent, found.begins), strict=True)
     along = [joined(phases(*taps)) for taps in each]
     parts = [Part(some) for some in product(*along)]
-    is_late = bias is not None and any(part.is_empty() for part in parts)
-    early = None if is_late else bias
+    late = bias if any(part.is_empty() for part in parts) else None
+    early = None if late else bias
     sums = [None if part.is_empty() else part.sums(builder, x, w, found, group, early) for part in parts]
-    y = sums[0] if set(found.taps.strides) == {1} else None
-    y = y or _cut(builder, builder.record(_side_by_side, parts, sums, found, x, w, group, kind="interleave"), found)
-    return biased(builder, y, bias, 1) if is_late and bias is not None else y
+    if set(found.taps.strides) == {1} and sums[0] is not None:
+        return sums[0]
+    y = _cut(builder, builder.record(_side_by_side, parts, sums, found, x, along, kind="interleave"), found)
+    return y if late is None else biased(builder, y, late, 1)
 
 
 def _cut(builder: Builder, y: Tensor, found: Spread) -> Tensor:
     """Without the outputs behind the last one."""
+    if y.shape[2:] == found.outputs:
+        return y
     return builder.slice(y, (slice(None), slice(None), *(slice(0, extent) for extent in map(planned_extent, found.outputs))))
 
 
@@ -147,7 +154,9 @@ def _filters(w: Tensor, part: Part, group: int, *, name: str, result: str) -> tu
     place = _places(sizes)
     taps = [constant(some[0].taps - 1) - place[f"k{d}"] for d, some in enumerate(part.along)]
     numbers = [place[f"r{d}"] + some[0].first + taps[d] * some[0].step for d, some in enumerate(part.along)]
-    row = _number([(place["g"], group), (place["m"], filters), *_by_phase(place, part)])
+    row = _number(
+        [(place["g"], group), (place["m"], filters), *((place[f"r{d}"], count) for d, count in enumerate(part.lengths))]
+    )
     read = Access(w.name, (place["g"] * channels + place["c"], place["m"], *numbers))
     write = Access(result, (row, place["c"], *(place[f"k{d}"] for d in range(rank))))
     shape = (group * filters * prod(part.lengths), channels, *(some[0].taps for some in part.along))
@@ -156,42 +165,40 @@ def _filters(w: Tensor, part: Part, group: int, *, name: str, result: str) -> tu
 
 
 def _side_by_side(
-    parts: Sequence[Part],
-    sums: Sequence[Tensor | None],
-    found: Spread,
-    x: Tensor,
-    w: Tensor,
-    group: int,
-    *,
-    name: str,
-    result: str,
+    parts: Sequence[Part], sums: Sequence[Tensor | None], found: Spread, x: Tensor, along: Along, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """y[n, m, q * stride + r] = sums of the part of r [n, (m, r), q]."""
-    strides, rows, filters = found.taps.strides, rows_of(found), group * planned_extent(w.shape[1])
+    strides, rows = found.taps.strides, rows_of(found)
+    filters = next(planned_extent(y.shape[1]) // prod(part.lengths) for part, y in zip(parts, sums, strict=True) if y)
     sizes: dict[str, Extent] = {"n": x.shape[0], "m": filters}
     sizes |= {f"{letter}{d}": sizes[d] for d in range(len(rows)) for letter, sizes in (("q", rows), ("r", strides))}
     place = _places(sizes)
-    reads: list[Access] = []
-    body: Scalar = Literal(0.0)
-    for part, tensor in reversed([*zip(parts, sums, strict=True)]):
-        value: Scalar = Literal(0.0) if tensor is None else Load(len(reads))
-        reads += [] if tensor is None else [_read(part, tensor, place, strides)]
-        body = _within(part, strides, value, body)
-    write = Access(
-        result, (place["n"], place["m"], *(place[f"q{d}"] * stride + place[f"r{d}"] for d, stride in enumerate(strides)))
-    )
+    present = [(part, y) for part, y in zip(parts, sums, strict=True) if y is not None]
+    numbers = iter(range(len(present)))
+    body = _chosen([Literal(0.0) if y is None else Load(next(numbers)) for y in sums], along)
+    reads = tuple(_read(part, y, place, strides) for part, y in present)
+    outputs = (place[f"q{d}"] * stride + place[f"r{d}"] for d, stride in enumerate(strides))
     shape = (x.shape[0], filters, *(count * stride for count, stride in zip(rows, strides, strict=True)))
-    operator = Operator(name, "interleave", _axes(sizes), tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
+    write = Access(result, (place["n"], place["m"], *outputs))
+    operator = Operator(name, "interleave", _axes(sizes), reads, write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)
 
 
-def _within(part: Part, strides: tuple[int, ...], value: Scalar, otherwise: Scalar) -> Scalar:
-    """A value where no phase is behind those of a part."""
-    for d, some in reversed([*enumerate(part.along)]):
-        end = some[-1].number + 1
-        if end < strides[d]:
-            value = apply("where", apply("less", AxisValue(f"r{d}"), Literal(float(end))), value, otherwise)
-    return value
+def _chosen(values: Sequence[Scalar], along: Along) -> Scalar:
+    """The value of the part that phases are in: parts are numbered by the first dimension, then by the next."""
+    if not along:
+        return values[0]
+    d, each = len(along) - 1, len(along[-1])
+    some = [values[first : first + each] for first in range(0, len(values), each)]
+    return _chosen([_by_phase(values, along[-1], f"r{d}") for values in some], along[:-1])
+
+
+def _by_phase(values: Sequence[Scalar], joined: Sequence[tuple[Phase, ...]], axis: str) -> Scalar:
+    """The value of the first of some neighbours whose last phase is not before the position along an axis."""
+    body = values[-1]
+    for value, some in reversed([*zip(values[:-1], joined[:-1], strict=True)]):
+        body = apply("where", apply("less", AxisValue(axis), Literal(float(some[-1].number + 1))), value, body)
+    return body
 
 
 def _read(part: Part, tensor: Tensor, place: dict[str, Index], strides: tuple[int, ...]) -> Access:
@@ -206,10 +213,6 @@ def _read(part: Part, tensor: Tensor, place: dict[str, Index], strides: tuple[in
     row = _number([(place["m"], 1), *rows])
     indices = (place["n"], row, *(place[f"q{d}"] for d in range(len(part.along))))
     return Access(tensor.name, indices, Guard(tuple(limits), 0.0) if limits else None)
-
-
-def _by_phase(place: dict[str, Index], part: Part) -> list[tuple[Index, int]]:
-    return [(place[f"r{d}"], count) for d, count in enumerate(part.lengths)]
 
 
 def _number(digits: Sequence[tuple[Index, int]]) -> Index:
