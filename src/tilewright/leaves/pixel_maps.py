@@ -30,34 +30,54 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     operator = problem.operator
     if not operator.is_map():
         return Refusal(NAME, Mismatch.OPERATION)
-    if any(not _is_plain(access) for access in operator.reads):
+    if any(not _has_strides(access) for access in operator.reads):
         return Refusal(NAME, Mismatch.POSITIONS)
     extents = {axis.name: axis.extent for axis in operator.axes}
     for access in (operator.write, *operator.reads):
         found = _axes_of_pixels(access, extents)
-        if found and _has_planes(operator, *found):
+        if found and _has_planes(operator, *found) and not _is_guarded(operator, *found):
             return (LeafBinding(NAME, tuple(zip((PIXELS, CHANNELS), found, strict=True)), element_type=problem.exact_type),)
     return Refusal(NAME, Mismatch.LANES)
 
 
-def _is_plain(access: Access) -> bool:
-    """Whether its elements lie at strides, and are all there."""
-    return not access.lookups and access.guard is None and all(index.is_affine() for index in access.indices)
+def _has_strides(access: Access) -> bool:
+    """Whether its elements lie at strides."""
+    return not access.lookups and all(index.is_affine() for index in access.indices)
+
+
+def _is_guarded(operator: Operator, pixels: str, channels: str) -> bool:
+    """Whether elements of a pixel may not be there: limits of one other axis are decided before."""
+    limits = (limit for access in operator.reads if access.guard is not None for limit in access.guard.constraints)
+    return any(len(limit.terms) != 1 or limit.axes() & {pixels, channels} for limit in limits)
 
 
 def _axes_of_pixels(access: Access, extents: Mapping[str, object]) -> tuple[str, str] | None:
-    """The last two axes, if the last one has a few channels, and the other enough pixels.
+    """The last two axes, if the last one has a few channels, and the other enough pixels: of two dimensions, or of one.
 
     Loops that lowering adds may have other positions beside their axes.
     """
-    last = access.indices[-2:]
-    if len(last) < 2 or not all(index.is_axis() for index in last):
+    found = _in_one_dimension(access, extents) or _in_two_dimensions(access)
+    if found is None:
         return None
-    pixels, channels = map(str, last)
+    pixels, channels = found
     columns, few = extents.get(pixels), extents.get(channels)
     is_known = isinstance(few, int) and LEAST_CHANNELS <= few <= MOST_CHANNELS
     is_wide = columns is not None and (not isinstance(columns, int) or columns >= LEAST_PIXELS)
     return (pixels, channels) if is_known and is_wide else None
+
+
+def _in_two_dimensions(access: Access) -> tuple[str, str] | None:
+    last = access.indices[-2:]
+    return (str(last[0]), str(last[1])) if len(last) == 2 and all(index.is_axis() for index in last) else None
+
+
+def _in_one_dimension(access: Access, extents: Mapping[str, object]) -> tuple[str, str] | None:
+    """Of pixel * channels + channel."""
+    steps = {step: str(atom) for atom, step in access.indices[-1].terms} if access.indices else {}
+    if len(steps) != 2 or 1 not in steps or access.indices[-1].constant:
+        return None
+    (distance,) = steps.keys() - {1}
+    return (steps[distance], steps[1]) if extents.get(steps[1]) == distance else None
 
 
 def _has_planes(operator: Operator, pixels: str, channels: str) -> bool:

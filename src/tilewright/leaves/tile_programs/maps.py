@@ -92,7 +92,11 @@ class MapProgram(Points):
             reads = enumerate(self.loops.reads)
             known = {Load(read): self.load(operand) for read, operand in reads if isinstance(operand, View)}
         own = {REPORT_NOT_FINITE: self.reported}
-        return Values(self.builder, self.type, self.leaf, known, own).any(self.loops.operator.body)
+        return Values(self.builder, self.type, self.leaf, known, own).any(self.body())
+
+    def body(self) -> Scalar:
+        """What is computed for the current points."""
+        return self.loops.operator.body
 
     def leaf(self, scalar: Scalar) -> Value:
         """The value of what is read, or follows from where the point is."""

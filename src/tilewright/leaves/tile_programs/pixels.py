@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from tilewright.block.memory import Gather, View
 from tilewright.block.statements import VectorLoops
-from tilewright.graph.expressions.scalar import Load, Scalar
+from tilewright.graph.expressions.conditions import constraint_of
+from tilewright.graph.expressions.scalar import Apply, Load, Scalar, rewrite
 from tilewright.graph.types import element_bytes
 from tilewright.leaves.declaration import LoweredTile
 from tilewright.leaves.tile_programs import maps
@@ -125,6 +126,13 @@ class _Pixels(maps.MapProgram):
         if results:
             self.store_pixels(results)
 
+    def body(self) -> Scalar:
+        """What is computed for the current channel: choices by its number are made here."""
+        channel, start = self.at[self.channels], self.start(self.channels)
+        if not isinstance(channel, int) or not isinstance(start, int):
+            return self.loops.operator.body
+        return _of_channel(self.loops.operator.body, self.channels, start + channel)
+
     def leaf(self, scalar: Scalar) -> Value:
         """The value of what is read, or follows from where the point is."""
         steady = self.steady.get((scalar.read, self.at[self.channels])) if isinstance(scalar, Load) else None
@@ -172,6 +180,21 @@ class _Pixels(maps.MapProgram):
             elements = [divmod(start + lane, self.channel_count) for lane in range(self.lanes)]
             lanes = [channel * self.lanes + pixel for pixel, channel in elements]
             self.builder.store(buffer, first + start, _picked(self.builder, results, lanes))
+
+
+def _of_channel(body: Scalar, channels: str, channel: int) -> Scalar:
+    """A body without the choices that the number of the channel decides."""
+
+    def decided(node: Scalar) -> Scalar | None:
+        if not isinstance(node, Apply) or node.function != "where":
+            return None
+        limit = constraint_of(node.operands[0])
+        if limit is None or limit.data or limit.index.axes() != {channels}:
+            return None
+        is_true = limit.index.coefficient(channels) * channel + limit.index.constant >= 0
+        return _of_channel(node.operands[1 if is_true else 2], channels, channel)
+
+    return rewrite(body, decided)
 
 
 def _byte(b: Builder, words: Value, number: int, count: int, dtype: str) -> Value:

@@ -28,6 +28,10 @@ Along: TypeAlias = Sequence[Sequence[tuple["Phase", ...]]]
 """Along every dimension, the phases that are joined."""
 
 
+MOST_APART = 4
+"""Phases whose results lanes put side by side."""
+
+
 @record
 class Phase:
     """What an output of a phase sees along one dimension: output q, tap t sees input q + shift - t * dilation."""
@@ -79,7 +83,8 @@ def in_phases(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int,
     sums = [None if part.is_empty() else part.sums(builder, x, w, found, group, early) for part in parts]
     if set(found.taps.strides) == {1} and sums[0] is not None:
         return sums[0]
-    y = _cut(builder, builder.record(_side_by_side, parts, sums, found, x, along, kind="interleave"), found)
+    y = builder.record(_side_by_side, parts, sums, found, x, along, kind="interleave")
+    y = _cut(builder, y, found)
     return y if late is None else biased(builder, y, late, 1)
 
 
@@ -104,6 +109,10 @@ class Part:
     def lengths(self) -> tuple[int, ...]:
         """How many phases there are along every dimension."""
         return tuple(map(len, self.along))
+
+    def within(self, apart: Sequence[tuple[Phase, ...]]) -> list[tuple[Phase, ...]]:
+        """Of some phases along the last dimension those of this part."""
+        return [some for some in apart if some[0] in self.along[-1]]
 
     def window(self, found: Spread) -> Window:
         """What reversed filters move over."""
@@ -172,11 +181,12 @@ def _side_by_side(
     filters = next(planned_extent(y.shape[1]) // prod(part.lengths) for part, y in zip(parts, sums, strict=True) if y)
     sizes: dict[str, Extent] = {"n": x.shape[0], "m": filters}
     sizes |= {f"{letter}{d}": sizes[d] for d in range(len(rows)) for letter, sizes in (("q", rows), ("r", strides))}
-    place = _places(sizes)
-    present = [(part, y) for part, y in zip(parts, sums, strict=True) if y is not None]
+    place, apart = _places(sizes), [*along[:-1], _apart(along[-1])]
+    owners = [(part, y, one) for part, y in zip(parts, sums, strict=True) for one in part.within(apart[-1])]
+    present = [(part, y, one) for part, y, one in owners if y is not None]
     numbers = iter(range(len(present)))
-    body = _chosen([Literal(0.0) if y is None else Load(next(numbers)) for y in sums], along)
-    reads = tuple(_read(part, y, place, strides) for part, y in present)
+    body = _chosen([Literal(0.0) if y is None else Load(next(numbers)) for _, y, _ in owners], apart)
+    reads = tuple(_read(part, y, one, place, strides) for part, y, one in present)
     outputs = (place[f"q{d}"] * stride + place[f"r{d}"] for d, stride in enumerate(strides))
     shape = (x.shape[0], filters, *(count * stride for count, stride in zip(rows, strides, strict=True)))
     write = Access(result, (place["n"], place["m"], *outputs))
@@ -201,18 +211,24 @@ def _by_phase(values: Sequence[Scalar], joined: Sequence[tuple[Phase, ...]], axi
     return body
 
 
-def _read(part: Part, tensor: Tensor, place: dict[str, Index], strides: tuple[int, ...]) -> Access:
-    """The sums of a part, behind a guard."""
+def _apart(joined: Sequence[tuple[Phase, ...]]) -> Sequence[tuple[Phase, ...]]:
+    """Of a few phases in several parts each alone: no position says where reads lie, so that lanes can have all of them."""
+    is_few = len(joined) > 1 and sum(map(len, joined)) <= MOST_APART
+    return [(one,) for some in joined for one in some] if is_few else joined
+
+
+def _read(part: Part, y: Tensor, last: tuple[Phase, ...], place: dict[str, Index], strides: tuple[int, ...]) -> Access:
+    """The sums of some phases of a part along the last dimension, and of all along others, behind a guard."""
     limits: list[Index] = []
-    rows: list[tuple[Index, int]] = []
-    for d, some in enumerate(part.along):
-        first, end = some[0].number, some[-1].number + 1
-        limits += [place[f"r{d}"] - first] if first else []
-        limits += [constant(end - 1) - place[f"r{d}"]] if end < strides[d] else []
-        rows.append((place[f"r{d}"] - first if len(some) > 1 else constant(0), len(some)))
-    row = _number([(place["m"], 1), *rows])
-    indices = (place["n"], row, *(place[f"q{d}"] for d in range(len(part.along))))
-    return Access(tensor.name, indices, Guard(tuple(limits), 0.0) if limits else None)
+    rows = [(place["m"], 1)]
+    for d, (some, here) in enumerate(zip(part.along, (*part.along[:-1], last), strict=True)):
+        row, first, end = place[f"r{d}"], here[0].number, here[-1].number + 1
+        is_guarded = d < len(strides) - 1 or len(here) > 1
+        limits += [row - first] if first and is_guarded else []
+        limits += [constant(end - 1) - row] if end < strides[d] and is_guarded else []
+        rows.append((row - some[0].number if len(here) > 1 else constant(first - some[0].number), len(some)))
+    indices = (place["n"], _number(rows), *(place[f"q{d}"] for d in range(len(strides))))
+    return Access(y.name, indices, Guard(tuple(limits), 0.0) if limits else None)
 
 
 def _number(digits: Sequence[tuple[Index, int]]) -> Index:
