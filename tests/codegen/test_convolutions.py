@@ -124,6 +124,10 @@ TRANSPOSED = {
     "side by side": ((1, 9, 5, 7), (9, 4, 2, 2), {"strides": (2, 2)}),
     "overlapping": ((1, 9, 5, 7), (9, 4, 3, 3), {"strides": (2, 2), "pads": (1, 1, 1, 1), "output_padding": (1, 1)}),
     "groups": ((2, 6, 4, 5), (6, 2, 3, 3), {"group": 2, "dilations": (2, 1)}),
+    "rows of two phases": ((1, 5, 3, 37), (5, 3, 4, 4), {"strides": (2, 2), "pads": (1, 1, 1, 1)}),
+    "phases without taps, and results cut off": ((1, 3, 3, 20), (3, 2, 2, 2), {"strides": (3, 4), "pads": (0, 1, 1, 0)}),
+    "taps apart": ((1, 3, 18), (3, 4, 5), {"strides": (4,), "dilations": (2,), "output_padding": (3,)}),
+    "a signal": ((1, 9, 7), (9, 1, 24), {"strides": (10,)}),
 }
 
 

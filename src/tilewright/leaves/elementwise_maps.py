@@ -5,7 +5,7 @@ Reads may be gathers: at positions that divide, in windows of which some lanes a
 
 from __future__ import annotations
 
-from tilewright.arrays import Count, Quantity, product
+from tilewright.arrays import Count, Quantity, either, product
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.statements import VectorLoops
 from tilewright.leaves.declaration import (
@@ -33,7 +33,12 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """A pass with the functions of all points, and what reads with gaps take."""
-    return (typed_seconds(binding, problem) if binding.element_type else pass_seconds(problem)) + strided_seconds(problem)
+    return whole_pass_seconds(binding, problem) + strided_seconds(problem) + scattered_seconds(problem)
+
+
+def whole_pass_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
+    """A pass in vectors of float32, or of the type that the binding says."""
+    return typed_seconds(binding, problem) if binding.element_type else pass_seconds(problem)
 
 
 def typed_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
@@ -61,6 +66,16 @@ def strided_seconds(problem: CostProblem) -> Quantity:
     coefficients, lanes = problem.coefficients, problem.lanes
     cycles = by_two * coefficients.strided_cycles_per_vector + wider * lanes * coefficients.scalar_step_cycles
     return points(problem) / lanes * cycles / problem.machine.frequency_hz
+
+
+def scattered_seconds(problem: CostProblem) -> Quantity:
+    """The time in which results are stored one by one that lie between those of another axis, fewer than a vector."""
+    last = problem.operator.write.indices[-1:]
+    columns = problem.operator.write.innermost()
+    if columns is None or not last or len(last[0].terms) < 2:
+        return 0.0
+    cycles = points(problem) * problem.coefficients.scalar_step_cycles
+    return either(problem.sizes[columns] < problem.lanes, cycles, 0) / problem.machine.frequency_hz
 
 
 def points(problem: CostProblem) -> Count:

@@ -89,11 +89,21 @@ def _has_planes(operator: Operator, pixels: str, channels: str) -> bool:
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
-    """A pass with the functions of all points, and a shuffle for every vector that a channel's elements lie in but one."""
+    """A pass with the functions of all points, a shuffle for every vector that a channel's elements lie in but one, and what is
+    collected element by element."""
     roles = dict(binding.axes)
-    vectors = elementwise_maps.points(problem) / problem.lanes
-    shuffles = vectors * (problem.sizes[roles[CHANNELS]] - 1) * SHUFFLE_CYCLES
-    return elementwise_maps.seconds(binding, problem) + shuffles / problem.machine.frequency_hz
+    channels, lanes = problem.sizes[roles[CHANNELS]], problem.lanes
+    vectors = elementwise_maps.points(problem) / lanes
+    collected = sum(_is_collected(access, roles[PIXELS], roles[CHANNELS]) for access in problem.operator.reads)
+    cycles = vectors * (channels - 1) * SHUFFLE_CYCLES
+    cycles += vectors / channels * collected * lanes * problem.coefficients.scalar_step_cycles
+    passes = elementwise_maps.whole_pass_seconds(binding, problem) + elementwise_maps.strided_seconds(problem)
+    return passes + cycles / problem.machine.frequency_hz
+
+
+def _is_collected(access: Access, pixels: str, channels: str) -> bool:
+    """Whether neighbouring pixels lie apart, and not their channels between them."""
+    return pixels in access.axes() and access.innermost() not in (pixels, channels)
 
 
 def constraints(binding: LeafBinding) -> Constraints:

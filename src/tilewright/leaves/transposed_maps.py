@@ -15,7 +15,7 @@ from tilewright.graph.expressions.scalar import Load, subexpressions
 from tilewright.graph.types import Access, Operator
 from tilewright.leaves import elementwise_maps
 from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, LoweredTile, Mismatch, Problem, Refusal
-from tilewright.leaves.elementwise_maps import pass_seconds, points, strided_seconds, typed_seconds
+from tilewright.leaves.elementwise_maps import points, scattered_seconds, strided_seconds, whole_pass_seconds
 from tilewright.leaves.tile_programs import turned_maps
 
 NAME = "transposed maps"
@@ -49,7 +49,7 @@ def _rows(access: Access, columns: str) -> Iterator[str]:
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """The pass of an elementwise operator, and what turning its reads takes."""
-    passes = typed_seconds(binding, problem) if binding.element_type else pass_seconds(problem)
+    passes = whole_pass_seconds(binding, problem) + scattered_seconds(problem)
     return passes + turning_seconds(binding, problem) + strided_seconds(problem)
 
 

@@ -78,14 +78,12 @@ def in_phases(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int,
     each = zip(found.taps.kernel, found.taps.strides, found.taps.dilations, map(planned_extent, found.begins), strict=True)
     along = [joined(phases(*taps)) for taps in each]
     parts = [Part(some) for some in product(*along)]
-    late = bias if any(part.is_empty() for part in parts) else None
-    early = None if late else bias
+    early = bias if len(parts) == 1 and not parts[0].is_empty() else None
     sums = [None if part.is_empty() else part.sums(builder, x, w, found, group, early) for part in parts]
     if set(found.taps.strides) == {1} and sums[0] is not None:
         return sums[0]
-    y = builder.record(_side_by_side, parts, sums, found, x, along, kind="interleave")
-    y = _cut(builder, y, found)
-    return y if late is None else biased(builder, y, late, 1)
+    late = None if early else bias
+    return _cut(builder, builder.record(_side_by_side, parts, sums, found, x, along, late, kind="interleave"), found)
 
 
 def _cut(builder: Builder, y: Tensor, found: Spread) -> Tensor:
@@ -174,9 +172,17 @@ def _filters(w: Tensor, part: Part, group: int, *, name: str, result: str) -> tu
 
 
 def _side_by_side(
-    parts: Sequence[Part], sums: Sequence[Tensor | None], found: Spread, x: Tensor, along: Along, *, name: str, result: str
+    parts: Sequence[Part],
+    sums: Sequence[Tensor | None],
+    found: Spread,
+    x: Tensor,
+    along: Along,
+    bias: Tensor | None,
+    *,
+    name: str,
+    result: str,
 ) -> tuple[Operator, Tensor]:
-    """y[n, m, q * stride + r] = sums of the part of r [n, (m, r), q]."""
+    """y[n, m, q * stride + r] = sums of the part of r [n, (m, r), q], and bias[m]."""
     strides, rows = found.taps.strides, rows_of(found)
     filters = next(planned_extent(y.shape[1]) // prod(part.lengths) for part, y in zip(parts, sums, strict=True) if y)
     sizes: dict[str, Extent] = {"n": x.shape[0], "m": filters}
@@ -186,11 +192,13 @@ def _side_by_side(
     present = [(part, y, one) for part, y, one in owners if y is not None]
     numbers = iter(range(len(present)))
     body = _chosen([Literal(0.0) if y is None else Load(next(numbers)) for _, y, _ in owners], apart)
-    reads = tuple(_read(part, y, one, place, strides) for part, y, one in present)
+    reads = [_read(part, y, one, place, strides) for part, y, one in present]
+    if bias is not None:
+        reads, body = [*reads, Access(bias.name, (place["m"],))], apply("add", body, Load(len(present)))
     outputs = (place[f"q{d}"] * stride + place[f"r{d}"] for d, stride in enumerate(strides))
     shape = (x.shape[0], filters, *(count * stride for count, stride in zip(rows, strides, strict=True)))
     write = Access(result, (place["n"], place["m"], *outputs))
-    operator = Operator(name, "interleave", _axes(sizes), reads, write, body, accumulator=accumulator_of(x.dtype))
+    operator = Operator(name, "interleave", _axes(sizes), tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)
 
 
