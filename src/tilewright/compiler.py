@@ -35,7 +35,13 @@ from tilewright.graph.rewrites.exactness.mark_exact import (
     check_licence,
     with_inherited_marks,
 )
-from tilewright.graph.rewrites.fusion.fuse_maps import FinishWeightedSums, FuseMaps, InlineConditions, StartWeightedSums
+from tilewright.graph.rewrites.fusion.fuse_maps import (
+    FinishNorms,
+    FinishWeightedSums,
+    FuseMaps,
+    InlineConditions,
+    StartWeightedSums,
+)
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FoldScales, FuseRowReductions
 from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, ShareGroups, SingleColumns, SplitAxes
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
@@ -97,6 +103,7 @@ REWRITES: tuple[Rewrite, ...] = (
     FoldWrites(),  # again: an index change may now stand right behind the product whose factors went into its weights
     FuseRowReductions(exact=True),  # before the others, whose formulas could end in them
     FuseRowReductions(),  # all other functions of rows, of maps that are as few as they get
+    FinishNorms(),  # when all norms are known
     DeadCode(),  # before FoldScales, which asks who reads a tensor
     FoldScales(),  # needs the reductions of rows: their factor takes the scale in
     DeadCode(),  # the maps that only scaled

@@ -153,6 +153,8 @@ SUM = Reduction((StateVariable("sum", 0.0, Point(), "add"),), State("sum"))
 """The plain sum: what a contraction carries."""
 WEIGHTED_SUM = Reduction((StateVariable("sum", 0.0, apply("multiply", Point(), Load(1)), "add"),), State("sum"))
 """Of what the first read gives at a point, with weights that the second one gives."""
+NORMS = ("layer_norm", "rms_norm")
+"""The kinds of operators that are norms of rows."""
 PRODUCT = apply("multiply", Load(0), Load(1))
 """What a contraction sums."""
 
@@ -232,6 +234,10 @@ class Operator:
     def is_map(self) -> bool:
         """Whether it computes every written element from single elements, with no reduction."""
         return self.reduction is None
+
+    def is_norm(self) -> bool:
+        """Whether it writes every point, over what the points of its row deviate: no later rows change its results."""
+        return self.kind in NORMS and self.reduction is not None
 
     def is_row_reduction(self) -> bool:
         """Whether it needs whole rows before it can finish: a reduction other than a contraction."""

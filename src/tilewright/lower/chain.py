@@ -25,6 +25,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.lower.iteration_domains import keys_of_tiles, pieces, plain_part, restricted, scope_of
+from tilewright.lower.joined_axes import with_joined_axes
 from tilewright.lower.required_regions import RequiredRegions
 from tilewright.lower.row_reductions import (
     correct_sums,
@@ -233,7 +234,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[S
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
-    return (lower_whole_rows(state, operator, loops, scope),)
+    return (with_joined_axes(lower_whole_rows(state, operator, loops, scope)),)
 
 
 def _in_pieces(state: Lowering, operator: Operator, scope: Scope) -> tuple[Statement, ...]:

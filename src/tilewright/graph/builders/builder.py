@@ -59,6 +59,8 @@ class Builder:
         """Constant values by tensor: constants, and integers made of extents (arrays of objects if some extent is symbolic)."""
         self._origins: dict[str, Tensor] = {}
         """The tensor whose elements, row by row, a reshape with computed positions copied, by the copy."""
+        self._reshaped: dict[str, Tensor] = {}
+        """The tensor that a reshape took, by its result."""
         self._counts: dict[str, int] = {}
 
     # Tensors
@@ -162,13 +164,14 @@ class Builder:
         if target == origin.shape:
             return origin
         result = reshape.read_at(self.record, origin, target, places, "reshape")
+        self._reshaped[result.name] = origin
         if any(isinstance(place, reshape.Position) for place in places):
             self._origins[result.name] = origin
         return result
 
     def factors(self, x: Tensor) -> list[tuple[Extent, ...]]:
-        """For every dimension, what a reshape with computed positions made it of: of these, reshapes compute no positions."""
-        origin = self._origins.get(x.name)
+        """For every dimension, what a reshape made it of: of these, further reshapes compute no positions, and do not divide."""
+        origin = self._reshaped.get(x.name)
         return reshape.factors(origin.shape, x.shape) if origin else [(extent,) for extent in x.shape]
 
     def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:

@@ -203,6 +203,8 @@ def floordiv(dividend: Index, divisor: int, extents: Mapping[str, int] | None = 
 
     >>> str(floordiv(axis("h") * 64 + axis("d"), 64, {"h": 12, "d": 64}))
     'h'
+    >>> str(floordiv(axis("h") * 64 + axis("d"), 256, {"h": 12, "d": 64}))
+    '(h)//4'
     """
     quotient, rest = _split(dividend, divisor)
     if _within(rest, divisor, extents):
@@ -210,6 +212,9 @@ def floordiv(dividend: Index, divisor: int, extents: Mapping[str, int] | None = 
     match rest:
         case Index(((FloorDiv(inner, own), 1),), 0):
             return quotient + Index(((FloorDiv(inner, own * divisor), 1),))
+    if (digits := _digits(rest, divisor, extents)) is not None:
+        high, _, step = digits
+        return quotient + floordiv(high, divisor // step, extents)
     return quotient + Index(((FloorDiv(rest, divisor), 1),))
 
 
@@ -218,10 +223,15 @@ def mod(dividend: Index, divisor: int, extents: Mapping[str, int] | None = None)
 
     >>> str(mod(axis("h") * 64 + axis("d"), 64, {"h": 12, "d": 64}))
     'd'
+    >>> str(mod(axis("h") * 64 + axis("d"), 256, {"h": 12, "d": 64}))
+    '64*(h)%4 + d'
     """
     _, rest = _split(dividend, divisor)
     if _within(rest, divisor, extents):
         return rest
+    if (digits := _digits(rest, divisor, extents)) is not None:
+        high, low, step = digits
+        return mod(high, divisor // step, extents) * step + low
     return Index(((Mod(rest, divisor), 1),))
 
 
@@ -275,6 +285,17 @@ def _split(dividend: Index, divisor: int) -> tuple[Index, Index]:
     whole = {atom: factor // divisor for atom, factor in dividend.terms if factor % divisor == 0}
     rest = {atom: factor for atom, factor in dividend.terms if factor % divisor}
     return _build(whole, dividend.constant // divisor), _build(rest, dividend.constant % divisor)
+
+
+def _digits(rest: Index, divisor: int, extents: Mapping[str, int] | None) -> tuple[Index, Index, int] | None:
+    """(high, low, step) of a sum high * step + low with 0 <= low < step, where the step divides the divisor; None without one."""
+    if extents is None or len(rest.terms) < 2:
+        return None
+    for step in sorted({factor for _, factor in rest.terms if 1 < factor < divisor and divisor % factor == 0}, reverse=True):
+        high, low = _split(rest, step)
+        if high.terms and _within(low, step, extents):
+            return high, low, step
+    return None
 
 
 def _within(rest: Index, divisor: int, extents: Mapping[str, int] | None) -> bool:

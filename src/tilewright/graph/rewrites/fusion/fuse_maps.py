@@ -16,12 +16,14 @@ from tilewright.graph.exactness import BYTES, exact_element_type
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.interpreter import Box, Environment, value_of_scalar
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import StoredParts
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, in_floats, inlined_as_read, is_as_read
 from tilewright.graph.rewrites.rebuild import with_joined, with_operators
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
+from tilewright.records import record
 
 MOST_NODES = 96
 """In a fused body, and in one that is computed again: operands that stand several times in a formula double it."""
@@ -197,6 +199,35 @@ class FinishWeightedSums(Rewrite):
         return with_joined(graph, finished)
 
 
+@record
+class FinishNorms(Rewrite):
+    """A map that alone reads a norm (scale, shift, activation, shortcut), each element once, becomes a part of its finish.
+
+    Legal because the finish of a norm is computed once for every element of the result, as the map is. What is stored between the
+    two is a float32 in either case; but a norm divides and rounds as its kind does, so that marked results stay apart.
+    """
+
+    licence: Licence = Licence.ROUNDING
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with all such maps in the norms before them."""
+
+        def finished(operator: Operator, access: Access, producer: Operator) -> Operator | None:
+            if not producer.is_norm() or not all(_is_plain_float(one, graph) for one in (operator, producer)):
+                return None
+            whole = _finished(producer, operator, access) if operator.is_map() else None
+            return whole if whole is not None and len(whole.scalars()) <= MOST_NODES else None
+
+        return with_joined(graph, finished)
+
+
+def _is_plain_float(operator: Operator, graph: Graph) -> bool:
+    """Whether everything is computed and stored in float32, and nobody needs the last bit."""
+    tensors = [graph.tensor(access.tensor) for access in operator.accesses()]
+    is_float = operator.accumulator == "float32" and all(tensor.dtype == "float32" for tensor in tensors)
+    return is_float and not tensors[-1].needs_exact
+
+
 def _finished(sums: Operator, reader: Operator, access: Access) -> Operator | None:
     """The sums with the map that reads them in their finish; None where it is none of their points, or writes other columns."""
     positions = _positions(sums, reader, access)
@@ -217,10 +248,14 @@ def _finished(sums: Operator, reader: Operator, access: Access) -> Operator | No
 
 
 def _positions(sums: Operator, reader: Operator, access: Access) -> dict[str, Index] | None:
-    """The reader's axes by those of the sums, axes of one point by 0; None where it does not read every sum once."""
+    """The reader's axes by those of the sums, axes of one point by others or 0; None where it does not read every sum once."""
     pairs = [(read, made) for read, made in zip(access.indices, sums.write.indices, strict=True) if read.terms or made.terms]
+    single = [made for read, made in pairs if not read.terms and all(sums.axis(name).extent == 1 for name in made.axes())]
+    moved = [(read, made) for read, made in pairs if read.is_axis()]
     wide = {axis.name for axis in reader.axes if axis.extent != 1}
-    is_plain = access.guard is None and not access.lookups and all(read.is_axis() for read, _ in pairs)
-    if not is_plain or not wide <= access.axes():
+    free = [axis.name for axis in reader.axes if axis.name not in wide | access.axes()]
+    is_plain = access.guard is None and not access.lookups and len(moved) + len(single) == len(pairs)
+    if not is_plain or not wide <= access.axes() or len(single) > len(free):
         return None
-    return {axis.name: Index() for axis in reader.axes if axis.name not in wide} | {str(read): made for read, made in pairs}
+    found = {str(read): made for read, made in moved} | dict(zip(free, single, strict=False))
+    return {axis.name: Index() for axis in reader.axes} | found

@@ -11,9 +11,9 @@ operator looks by the elements of another read stay apart, as do dimensions whos
 
 Dimensions of arguments that no operator tells apart become one: pixels of an image that filters of one tap meet one by one.
 
-A product whose columns are two axes walks short rows, with unused lanes at the end of each. Where every operator that touches
-an argument walks its dimensions as the digits of one number, the argument is the same memory with one dimension in their
-place, if its elements lie in a row there. Callers see the dimensions as they were declared.
+A product whose columns are two axes, or a norm of the pixels of an image, walks short rows, with unused lanes at the end of
+each. Where every operator that touches an argument walks its dimensions as the digits of one number, the argument is the same
+memory with one dimension in their place, if its elements lie in a row there. Callers see the dimensions as they were declared.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def _declared(dimension: int, joined: tuple[int, ...]) -> int:
 
 
 def _merged_from(work: Work, position: int) -> tuple[frozenset[Joint], dict[int, Pair]] | None:
-    """What must be merged so that a product walks its last two axes of results as one: in all operators, or in none."""
+    """What must be merged so that an operator walks its last two axes of results as one: in all operators, or in none."""
     pair = _columns(work.operators[position])
     if pair is None:
         return None
@@ -327,9 +327,12 @@ def _merged_from(work: Work, position: int) -> tuple[frozenset[Joint], dict[int,
 
 
 def _columns(operator: Operator) -> Pair | None:
-    """The last two axes of a product's results, if an operand has them side by side, too. Factors may have zero points."""
+    """The last two axes of the results of a product or a norm, if an operand has them side by side, too.
+
+    Factors may have zero points.
+    """
     pair = _plain_pair(operator.write, len(operator.write.indices) - 2)
-    if pair is None or not operator.sums_products():
+    if pair is None or not (operator.sums_products() or operator.is_norm()):
         return None
     reads = ((read, place) for read in operator.reads for place in range(len(read.indices) - 1))
     return pair if any(_plain_pair(read, place) == pair for read, place in reads) else None

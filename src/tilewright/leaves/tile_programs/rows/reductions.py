@@ -1,6 +1,7 @@
 """Row-wise reductions as tile programs: the passes over a row that accumulate its states, and the pass that finishes it.
 
-A row-wise reduction takes one pass over its row per state variable, then one to finish. Where the finishing value contains the
+A row-wise reduction takes one pass over its row per state variable, then one to finish; of long rows whose states are moments one
+pass for both. Where the finishing value contains the
 last state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes; there
 is none where readers divide. Lanes run along the row, of several rows together, or lie across rows.
 """
@@ -26,9 +27,12 @@ from tilewright.leaves.tile_programs.rows.exponentials import exp2_down
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction, fall, hoist_division, inverses, row_values
 from tilewright.leaves.tile_programs.rows.folds import COMBINE, NAN_IGNORING, Combine, folded
 from tilewright.leaves.tile_programs.rows.long_sums import LongSum
+from tilewright.leaves.tile_programs.rows.moments import MOST_SHIFTED, Moments, moments_of
 from tilewright.leaves.tile_programs.values import Values, clamped, rounded
 from tilewright.tile.index import IndexLike
+from tilewright.tile.operations import IntegerOperation, Operation
 from tilewright.tile.program import Value, Variable
+from tilewright.tile.types import vector
 
 ROUNDED = ("add", "multiply")
 """Combinations whose results are rounded, so that their order shows."""
@@ -58,6 +62,9 @@ class RowProgram(MapProgram):
         self.reduced = tuple(axis.name for axis in loops.operator.reduction_axes())
         self.row_axis, self.ways = "", 1
         self.known: list[dict[Scalar, Value]] = [{}]
+        takes_moments = bool(loops.block_steps) and self.type.is_float and self.lanes_are_reduced and not self.has_gathers
+        self.moments = moments_of(self.reduction) if takes_moments else None
+        """Of long rows, one after the other: the second of two passes would not find them in L1."""
 
     @property
     def lanes_are_reduced(self) -> bool:
@@ -73,7 +80,7 @@ class RowProgram(MapProgram):
         """The whole program."""
         around = [axis for axis in self.ranges if axis != self.vector_axis and axis not in self.reduced]
         if self.lanes_are_reduced and not self.has_gathers:
-            self.rows(around, WAYS, self.some_rows)
+            self.rows(around, 1 if self.moments is not None else WAYS, self.some_rows)
         else:
             with self.over(around):
                 if self.lanes_are_reduced:
@@ -94,6 +101,10 @@ class RowProgram(MapProgram):
         self.row_axis, self.ways, self.known = axis, ways, [{} for _ in range(ways)]
         if self.loops.running is not None:
             self.running_passes(self.loops.running)
+            return
+        if self.moments is not None:
+            self.moments_pass(self.moments)
+            self.finish(None)
             return
         stored, divided_later = self.stored_contribution(), self.loops.inverse is not None
         for state in self.reduction.states:
@@ -140,6 +151,45 @@ class RowProgram(MapProgram):
         return leaf == Point()
 
     # Passes.
+
+    def moments_pass(self, moments: Moments) -> None:
+        """Both states of one row in a pass about its first point; where that lies far from the mean, in another one."""
+        b, known = self.builder, self.known[0]
+        first, count = self.first_point(), self.values(known).value(moments.count)
+        moved, squares = folded(b, COMBINE["add"], self.sums_about(first))
+        shift = moved / count
+        known[moments.mean] = first + shift
+        known[State(moments.total.name)] = known[moments.mean] * count
+        spread = b.variable(squares - moved * shift)
+        is_near = moved * shift <= spread * MOST_SHIFTED
+        is_far = b.instruction(Operation.ANY, vector("int32"), (~is_near,))
+        with b.when(b.define(IntegerOperation.VALUE, is_far)):
+            (again,) = self.state_pass(moments.squares, keep=False)
+            b.assign(spread, again)
+        known[State(moments.squares.name)] = spread
+
+    def first_point(self) -> Value:
+        """The first point of a row, in all lanes."""
+        with ExitStack() as at_start:
+            for axis in self.reduced:
+                at_start.enter_context(self.moved(axis, 0))
+            at_start.enter_context(self.of_part(1))
+            point = self.values({}).value(Point())
+        return self.builder.shuffle((point,), [0] * self.lanes)
+
+    def sums_about(self, first: Value) -> list[Value]:
+        """The sums over a row of its points less the first one, and of their squares."""
+        b, zero = self.builder, self.builder.constant(0, self.type)
+        totals = [[b.variable(zero) for _ in range(self.most_in_turns())] for _ in range(2)]
+
+        def step(number: int) -> None:
+            moved, mask = self.values({}).value(Point()) - first, self.real.mask(b, self.type)
+            moved = moved if mask is None else b.select(mask, moved, zero)
+            total, squares = (sums[number] for sums in totals)
+            b.assign(total, total + moved)
+            b.assign(squares, b.multiply_add(moved, moved, squares))
+
+        return self.long_sum(step, totals)
 
     def state_pass(self, state: StateVariable, keep: bool) -> list[Value]:
         """Accumulate one state over the reduction axes, and fold its lanes; for each way."""

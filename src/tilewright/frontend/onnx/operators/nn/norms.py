@@ -44,11 +44,10 @@ from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, k
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.elementwise import REDUCTIONS
-from tilewright.graph.builders.norms import layer_norm, rms_norm
-from tilewright.graph.expressions.extents import times
+from tilewright.graph.builders.norms import group_norm, layer_norm, rms_norm
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text, symbols_of
+from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor
 
 MOVED = apply("add", apply("multiply", Load(0), Load(2)), apply("multiply", Load(1), apply("subtract", Literal(1.0), Load(2))))
@@ -145,7 +144,7 @@ class GroupNormalization:
         return _grouped(x, scale, bias, self.num_groups, self.epsilon)
 
     def lower(self, builder: Builder, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-        """A layer norm, and a map."""
+        """One row-wise reduction."""
         check_channels("GroupNormalization", x, scale, bias)
         return _lowered_groups(builder, x, scale, bias, self.num_groups, self.epsilon)
 
@@ -174,14 +173,9 @@ def _lowered_groups(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, gr
     (channels,) = known(x.shape[1:2], "a norm over channels")
     if not isinstance(groups, int) or groups < 1 or channels % groups:
         raise ShapeError(f"{groups} groups of the channels of {shape_text(x.shape)}", where="GroupNormalization")
-    spatial = tuple(factor for factors in builder.factors(x)[2:] for factor in factors)
-    row = (channels // groups, *spatial) if symbols_of(spatial) else (times(channels // groups, *spatial),)
-    rows = builder.reshape(x, (x.shape[0], groups, *row))
-    unit = builder.record(layer_norm, [rows], range(2, 2 + len(row)), epsilon, has_bias=False, kind="norm")
-    shape = (channels, *(1,) * len(spatial))
-    images = builder.reshape(unit, (x.shape[0], channels, *spatial))
-    scaled = builder.map("multiply", images, builder.reshape(scale, shape))
-    return builder.reshape(builder.map("add", scaled, builder.reshape(bias, shape)), x.shape)
+    pixels = tuple(factor for factors in builder.factors(x)[2:] for factor in factors)
+    images = builder.reshape(x, (x.shape[0], channels, *pixels))
+    return builder.reshape(builder.record(group_norm, [images, scale, bias], groups, epsilon, kind="norm"), x.shape)
 
 
 @onnx_operator("LayerNormalization", since=17)
