@@ -37,7 +37,7 @@ def _pyramid(net: Builder, fine: str, middle: str, coarse: str, depth: int) -> l
 
 
 def _conv(net: Builder, x: str, filters: int, kernel: int = 1, stride: int = 1) -> str:
-    return net.silu(net.conv(x, filters, kernel, stride, gain=1.7))
+    return net.silu(net.conv(x, filters, kernel, stride, gain=1.5))
 
 
 def _split(net: Builder, x: str, filters: int, depth: int, *, is_residual: bool = True) -> str:

@@ -168,9 +168,16 @@ def _decorated(base: Convolution, generator: random.Random) -> Convolution:
         has_bias=generator.random() < 0.7,
         is_channels_last=generator.random() < 0.12,
         has_constant_filters=generator.random() < 0.93,
+        dynamic=_dynamic(base, generator) if generator.random() < 0.12 else (),
         special="image" if chance < 0.08 else "filters" if chance < 0.16 else "",
         target=generator.choice(("", "", "", "", *runnable_targets())),
         precision=generator.choice(("float32",) * 8 + ("fast", "strict")),
         threads=generator.choice((1, 1, 1, 1, 3)),
         batch=base.batch if base.batch > 1 or generator.random() < 0.9 else 2,
     )
+
+
+def _dynamic(base: Convolution, generator: random.Random) -> tuple[int, ...]:
+    """The batch, the dimensions of space, or some of all."""
+    space = tuple(range(2, 2 + len(base.image)))
+    return generator.choice(((0,), space, (0, *space), space[-1:]))

@@ -107,7 +107,7 @@ def simpler(program: Convolution) -> Iterator[Convolution]:
         parts = getattr(program, name)
         yield from (replace(program, **{name: parts[:n] + parts[n + 1 :]}) for n in range(len(parts)))
     plain = {"has_bias": False, "is_channels_last": False, "special": "", "target": "", "threads": 1, "batch": 1, "groups": 1}
-    plain |= {"has_constant_filters": True, "precision": "float32", "output_padding": (), "algorithm": ""}
+    plain |= {"has_constant_filters": True, "precision": "float32", "output_padding": (), "algorithm": "", "dynamic": ()}
     yield from (replace(program, **{name: value}) for name, value in plain.items() if getattr(program, name) != value)
     for name in ("channels", "filters"):
         size = getattr(program, name)

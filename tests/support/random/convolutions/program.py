@@ -41,6 +41,8 @@ class Convolution:
     is_channels_last: bool = False
     """Whether images come with their channels last, and leave so, by transpositions."""
     has_constant_filters: bool = True
+    dynamic: tuple[int, ...] = ()
+    """Dimensions of the image whose extents are known when it is called."""
     special: str = ""
     target: str = ""
     algorithm: str = ""
@@ -120,12 +122,17 @@ class _Writer:
         return self._file(), self.feeds
 
     def _file(self) -> bytes:
-        inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape) for name, array in self.feeds.items()]
+        inputs = [self._input(name, array.shape) for name, array in self.feeds.items()]
         result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * (2 + self.rank))
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         graph = helper.make_graph(self.nodes, "convolution", inputs, [result], constants)
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         return bytes(made.SerializeToString())
+
+    def _input(self, name: str, shape: Extents) -> Any:
+        hidden = self.program.dynamic if name == "x" else ()
+        extents = [f"d{axis}" if axis in hidden else extent for axis, extent in enumerate(shape)]
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, extents)
 
     def _convolution(self, x: str) -> str:
         program = self.program
@@ -183,7 +190,7 @@ class _Writer:
             case "instance norm":
                 return self._node("InstanceNormalization", x, self._positive(channels), self._constant(self._normal((channels,))))
             case "group norm":
-                return self._group_norm(x, channels, points)
+                return self._group_norm(x, channels)
             case "layer norm":
                 turned = self._node("Transpose", x, perm=self._order(is_back=False))
                 operands = (self._constant(self._normal((channels,))) for _ in range(2))
@@ -192,12 +199,12 @@ class _Writer:
                 )
         raise ValueError(name)
 
-    def _group_norm(self, x: str, channels: int, points: Extents) -> str:
+    def _group_norm(self, x: str, channels: int) -> str:
         groups = next(one for one in (4, 3, 2, 1) if channels % one == 0)
         rows = self._node("Reshape", x, self._constant(np.array([0, groups, -1], np.int64)))
         ones, zeros = self._constant(np.ones(groups, np.float32)), self._constant(np.zeros(groups, np.float32))
         normal = self._node("InstanceNormalization", rows, ones, zeros)
-        back = self._node("Reshape", normal, self._constant(np.array([self.program.batch, channels, *points], np.int64)))
+        back = self._node("Reshape", normal, self._node("Shape", x))
         scale, shift = (self._constant(self._normal((channels, *(1,) * self.rank))) for _ in range(2))
         return self._node("Add", self._node("Mul", back, scale), shift)
 
