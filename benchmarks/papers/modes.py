@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements
-from tests.oracles.permutations import TileChoice, permuted, view_permutation
 from tilewright.arrays import Count
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.permutations import TileChoice, permuted, view_permutation
 from tilewright.plan.regions.loop_views import ChainView
 from tilewright.plan.schedule import Storage, planned_sizes
 from tilewright.plan.space.executability import why_not_executable

@@ -22,16 +22,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.papers.example_chains import gemm_chain
 from benchmarks.papers.lagrange import ORDERS, lagrange_choice
 from benchmarks.papers.modes import halved_tiles
-from tests.oracles.movements import LITERAL, movements
-from tests.oracles.permutations import TileChoice, least_movement, view_permutation
+from tests.oracles.movements import literal_memory_use, literal_movements, movements
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.permutations import TileChoice, least_movement, view_permutation
 from tilewright.plan.schedule import Storage, planned_sizes
 from tilewright.report.layout import columns
 from tilewright.tune.shapes import TABLE_IV, ChainShape
@@ -99,7 +100,8 @@ def best(choose: Callable[[str], TileChoice], orders: Iterable[str]) -> TileChoi
 
 def literal(chain: Chain, capacity: int, multiples: Mapping[str, int]) -> Claim:
     """Algorithm 1 as printed, searched over all orders and tiles."""
-    choices = {order: least_movement(chain, order, capacity, multiples=multiples, mode=LITERAL) for order in ORDERS}
+    printed = partial(least_movement, multiples=multiples, moving=literal_movements, memory=literal_memory_use)
+    choices = {order: printed(chain, order, capacity) for order in ORDERS}
     order = min(choices, key=lambda one: choices[one].moved)
     return in_truth(chain, order, choices[order].tiles, choices[order].moved)
 

@@ -39,7 +39,6 @@ import numpy as np
 
 from tests.oracles.cache_simulator import CacheLevel
 from tests.oracles.movements import schedule_movements, working_set_elements
-from tests.oracles.permutations import permuted
 from tests.oracles.trace_replay import Placement, simulate
 from tests.support.chains import chain, gemm_chain, hand_plan
 from tests.support.operators import contraction
@@ -49,6 +48,7 @@ from tilewright.kernels.registry import registered
 from tilewright.lower.storage import spread_strides
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels, row_major
+from tilewright.plan.permutations import permuted
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import with_layouts

@@ -243,3 +243,12 @@ def test_the_text_of_a_device_is_there_without_it(capsys: pytest.CaptureFixture[
     assert "tl.dot" in capsys.readouterr().out
     assert main(["explain", "G2", "--precision", "tf32", *TARGET]) == 1
     assert "precision='tf32' is not available for cascadelake-6240" in capsys.readouterr().err
+
+
+def test_movement_is_printed_by_block_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "G10", "--movement", *TARGET]) == 0
+    printed = capsys.readouterr().out
+    assert "blocks of m 512, k 64, l 256, n 64, in multiples of 8" in printed
+    assert printed.splitlines()[-1].startswith("Equation 3: ")
+    assert main(["explain", "C6", "--movement", *TARGET]) == 1
+    assert "reads windows of an intermediate" in capsys.readouterr().err

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.codegen.test_gemm_chains import guarded
-from tests.oracles.permutations import permuted
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tests.support.expected import gemm_chain_with_bound
 from tilewright.graph.expressions.index import axis
@@ -20,6 +19,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.permutations import permuted
 from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers
 from tilewright.plan.schedule import Loop, Schedule, Storage, fused_schedule

@@ -1,21 +1,18 @@
-"""Movement and memory of given schedules by the formulas of the model, and by Chimera's Algorithm 1 as it is printed.
-
-The search has these formulas for families of schedules, within bounds and prices; tests and papers' figures ask for one schedule.
-"""
+"""Movement and memory of given schedules by the formulas of the model, and by Chimera's Algorithm 1 as it is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from tilewright.arrays import Count, as_integer, maximum, product
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Chain
-from tilewright.plan.model.memory.traffic import tile_visits
-from tilewright.plan.model.memory.working_set import outer_accesses, working_set_bytes
-from tilewright.plan.regions.footprint import swept_elements
+from tilewright.plan import permutations
+from tilewright.plan.model.memory.working_set import outer_accesses
+from tilewright.plan.permutations import view_permutation, working_set
 from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, Storage
 
 EXACT, LITERAL = "exact", "literal"
 
@@ -32,15 +29,30 @@ def schedule_movements(chain: Chain, schedule: Schedule, *, mode: str = EXACT) -
 def movements(view: ChainView, *, mode: str = EXACT) -> dict[str, Count]:
     """Elements moved of every input and output of the chain, by tensor; several reads of one tensor add up."""
     assert mode in (EXACT, LITERAL), mode
-    movement = access_movement if mode == EXACT else _literal_movement
+    return permutations.movements(view) if mode == EXACT else literal_movements(view)
+
+
+def permutation_movements(
+    chain: Chain,
+    order: Sequence[str],
+    tiles: Mapping[str, Count],
+    *,
+    storage: Storage | Mapping[str, Storage] = Storage.KEEP,
+    mode: str = EXACT,
+) -> dict[str, Count]:
+    """As `schedule_movements` for `permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
+    return movements(view_permutation(chain, order, tiles, storage=storage), mode=mode)
+
+
+def literal_movements(view: ChainView) -> dict[str, Count]:
+    """The same by Algorithm 1 as printed."""
     totals: dict[str, Count] = {}
-    for operator_view, access, is_output in outer_accesses(view):
-        moved = movement(operator_view, access, view.sizes, is_output)
-        totals[access.tensor] = as_integer(totals.get(access.tensor, 0) + moved)
+    for operator_view, access, _ in outer_accesses(view):
+        totals[access.tensor] = as_integer(totals.get(access.tensor, 0) + _literal_movement(operator_view, access))
     return totals
 
 
-def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
+def _literal_movement(view: OperatorView, access: Access) -> Count:
     """Lines 5 to 16 of Algorithm 1 as printed."""
     operator_axes = {axis.name for axis in view.operator.axes}
     moved = bounding_box(access, view.tiles)
@@ -50,11 +62,6 @@ def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, in
             keep_reuse = keep_reuse and loop.axis not in access.axes()
             moved = moved if keep_reuse else moved * loop.trips
     return moved
-
-
-def working_set(view: ChainView) -> Count:
-    """The largest working set of any operator, in elements of four bytes; tiles may be arrays."""
-    return working_set_bytes(view) // 4
 
 
 def working_set_elements(chain: Chain, schedule: Schedule) -> int:
@@ -69,13 +76,6 @@ def literal_memory_use(view: ChainView) -> Count:
         for member in view.operators
     ]
     return as_integer(reduce(maximum, sums))
-
-
-def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
-    """Elements of one access that one operator moves (corrections 1 to 4)."""
-    visits = tile_visits(view.running(), access.axes())
-    times = 2 * visits - 1 if is_output else visits
-    return as_integer(swept_elements(access, view.tiles, view.computed_sizes(sizes)) * times)
 
 
 def bounding_box(access: Access, tiles: Mapping[str, Count]) -> Count:

@@ -12,7 +12,6 @@ from tests.oracles.cache_simulator import CacheLevel, Touches, simulate_touches
 from tests.oracles.literal_walk import Touch, Walker, fused_chain
 from tests.oracles.lru import counted, slow_counts
 from tests.oracles.movements import schedule_movements
-from tests.oracles.permutations import permuted
 from tests.oracles.programs import KERNEL, fused, nest, program
 from tests.oracles.trace_replay import Placement, record, simulate
 from tests.support.algorithms import forced
@@ -28,6 +27,7 @@ from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
+from tilewright.plan.permutations import permuted
 from tilewright.plan.schedule import Compute, Pack, Schedule, Storage
 from tilewright.render.c.program import lower_program
 

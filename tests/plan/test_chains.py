@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracles.permutations import upstream
 from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
 from tests.support.operators import access, graph_of
 from tilewright.errors import PlanningError
@@ -12,6 +11,7 @@ from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.plan.chains import equal_axes, make_chain
+from tilewright.plan.permutations import upstream
 
 
 def names(operator: Operator) -> str:

@@ -22,6 +22,9 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.papers.npu_chains": (("--cases", "G12,S1", "--simulate", "1024", "--json", "out.json"),),
     "benchmarks.papers.npu_mlir": (("--cases", "G12"),),
     "benchmarks.papers.paper_modes": (("--case", "G12", "--level", "L1"),),
+    "benchmarks.papers.paper_cores": (
+        ("--cases", "G10", "--ablation", "G10", "--count", "1", "--cores", "4", "--json", "out.json"),
+    ),
     "benchmarks.papers.unroll_agent": (("--sizes", "4", "--seeds", "1", "--registers", "4", "--out", "out.json"),),
     "benchmarks.papers.validate_model": (
         ("--case", "d", "--cache", "32x8", "--count", "2", "--size", "128", "--jobs", "1", "--json", "out.json"),

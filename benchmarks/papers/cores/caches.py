@@ -104,13 +104,11 @@ class CoreCaches:
             core.walk, core.before = None, ()
 
     def _share_changes(self) -> None:
-        for core in self.cores:
-            changed = np.unique(np.concatenate([lines[_is_dirty(lines)] for lines in core.simulation.entries]))
-            if changed.size:
-                self._write(changed)
-                for other in (other for other in self.cores if other is not core):
-                    _drop(other.simulation.entries, changed)
-                _clean(core.simulation.entries)
+        changed = [_dirty_lines(core.simulation.entries) for core in self.cores]
+        self._write(np.concatenate(changed))
+        for number, core in enumerate(self.cores):
+            _drop(core.simulation.entries, np.sort(np.concatenate(changed[:number] + changed[number + 1 :])))
+            _clean(core.simulation.entries)
 
     def _write(self, changed: Lines) -> None:
         """Whole lines arrive in the shared levels: nothing is fetched for them."""
@@ -118,6 +116,11 @@ class CoreCaches:
         self.shared.library.tw_simulate(self.shared.address, changed.ctypes.data, changed.size)
         for counters, misses in zip(self.shared.counters, fetched, strict=True):
             counters[:, MISSES] = misses
+
+
+def _dirty_lines(entries: Sequence[Lines]) -> Lines:
+    """The lines that a core has changed, as touches that write."""
+    return np.unique(np.concatenate([lines[_is_dirty(lines)] for lines in entries]))
 
 
 def _is_dirty(lines: Lines) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -131,6 +134,8 @@ def _clean(entries: Sequence[Lines]) -> None:
 
 
 def _drop(entries: Sequence[Lines], changed: Lines) -> None:
-    """Empty the entries of lines that another core has changed."""
-    for lines in entries:
-        lines[np.isin(lines | np.uint64(1), changed) & (lines != EMPTY)] = EMPTY
+    """Empty the entries of lines that other cores have changed, sorted."""
+    for lines in entries if changed.size else ():
+        written = lines | np.uint64(1)
+        found = changed[np.minimum(np.searchsorted(changed, written), changed.size - 1)]
+        lines[(found == written) & (lines != EMPTY)] = EMPTY

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Every chain with all of its reasons, however many there are; equal chains once.")
 @click.option("--source", is_flag=True, help="Print the generated text instead.")
 @click.option("--slicing", is_flag=True, help="Print the SConv paper's analysis of a function's convolutions instead.")
+@click.option(
+    "--movement", is_flag=True, help="Print data movement by block order instead (Chimera's Figure 2, Equations 1 to 3)."
+)
 def explain(
     subject: str,
     arguments: tuple[Spec, ...],
@@ -52,6 +55,7 @@ def explain(
     full: bool,
     source: bool,
     slicing: bool,
+    movement: bool,
 ) -> None:
     """Say how WHAT will run, and why: MODEL.onnx, FILE.py:FUNCTION or MODULE:FUNCTION with --arg's, or a chain of the papers:
     of matrix products (G1 to G12 of Chimera's Table IV, or G1_softmax with a softmax between them) or of convolutions with
@@ -61,11 +65,12 @@ def explain(
     import tilewright as tw
     from tilewright import compiler
     from tilewright.report import explain as report
+    from tilewright.report.movement import explain_movement
     from tilewright.report.slicing import explain_slicing
 
     if subject.endswith(".onnx"):
-        if slicing:
-            raise click.UsageError("--slicing is for functions of a file or a module")
+        if slicing or movement:
+            raise click.UsageError("--slicing and --movement are for functions of a file or a module")
         require_onnx(subject)
         import tilewright.onnx as ort
 
@@ -77,10 +82,11 @@ def explain(
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
         lowered = tw.jit(function, target=target, fuse=fuse, precision=precision).lower(*specs)
-        if (slicing or terms) and lowered.machine.accelerator is not None:
-            raise click.UsageError(f"--slicing and --without are of caches and vectors, and {lowered.machine.name} has none")
-        if slicing:
-            click.echo(explain_slicing(lowered.graph, lowered.machine))
+        if (slicing or movement or terms) and lowered.machine.accelerator is not None:
+            options = "--slicing, --movement and --without"
+            raise click.UsageError(f"{options} are of caches and vectors, and {lowered.machine.name} has none")
+        if slicing or movement:
+            click.echo((explain_slicing if slicing else explain_movement)(lowered.graph, lowered.machine))
             return
         model_plan = _without(terms, lowered.model_plan, fuse) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:

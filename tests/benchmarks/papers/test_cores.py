@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from benchmarks.papers.cores.cases import case_named
 from benchmarks.papers.cores.links import Link, links_of, max_min_fair
-from benchmarks.papers.cores.simulation import simulate_cores
+from benchmarks.papers.cores.simulation import simulate_calls, simulate_cores
 from benchmarks.papers.cores.timeline import Block, Shares, region_seconds
 from tests.oracles.cache_simulator import CacheLevel, Simulation
 from tilewright.machine import Machine
@@ -80,7 +80,7 @@ def test_memory_that_all_want_bounds_the_time() -> None:
     plan = planned("G12")
     caches, memory = links_of(PAPER)
     slow = caches, replace(memory, total_bytes_per_s=1e9)
-    cold, bound = (simulate_cores(plan, 6, links=links, calls=1) for links in ((caches, memory), slow))
+    (cold,), (bound,) = (simulate_calls(plan, 6, 1, links=links) for links in ((caches, memory), slow))
     assert bound.crossed_bytes[-1] == pytest.approx(cold.crossed_bytes[-1], rel=0.05)
     assert bound.seconds >= bound.crossed_bytes[-1] / 1e9 > cold.seconds
 

@@ -31,12 +31,12 @@ from benchmarks.papers.two_level import (
     solve_two_levels,
     two_level_cost,
 )
-from tests.oracles.movements import working_set_elements
-from tests.oracles.permutations import least_movement, permutation_movements, permuted, view_permutation
+from tests.oracles.movements import permutation_movements, working_set_elements
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.permutations import least_movement, permuted, view_permutation
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage
 
 G1 = {"m": 512, "n": 64, "k": 64, "l": 512}

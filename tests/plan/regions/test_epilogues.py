@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.oracles.permutations import permuted
 from tests.plan.cases import CASCADE_LAKE
 from tests.support.chains import chain
 from tests.support.operators import contraction, mapping, softmax
@@ -15,6 +14,7 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
 from tilewright.plan.model.memory.working_set import live_bytes
+from tilewright.plan.permutations import permuted
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule

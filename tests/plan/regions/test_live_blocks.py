@@ -7,12 +7,12 @@ from math import prod
 
 import pytest
 
-from tests.oracles.movements import working_set_elements
-from tests.oracles.permutations import permutation_movements, permuted
+from tests.oracles.movements import permutation_movements, working_set_elements
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_live, walked_working_set
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.model.memory.working_set import held_sizes
+from tilewright.plan.permutations import permuted
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Schedule, Storage, fused_schedule, planned_sizes

@@ -6,11 +6,11 @@ from itertools import permutations
 
 import pytest
 
-from tests.oracles.permutations import permuted
 from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
 from tests.plan.walk import walked_places
 from tilewright.graph.types import Chain, Extent, SymbolicExtent
 from tilewright.plan.model.memory.working_set import live_bytes
+from tilewright.plan.permutations import permuted
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import FusedGroup, Schedule, Storage, fused_schedule

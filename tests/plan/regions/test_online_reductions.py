@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.oracles.permutations import permuted
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise
 from tests.plan.search.test_exact_search import machine_with
 from tests.support.operators import softmax
@@ -14,6 +13,7 @@ from tilewright.coefficients import coefficients_for
 from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
+from tilewright.plan.permutations import permuted
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import CutRows, EveryOperatorAlone
 from tilewright.plan.regions.loop_views import block_count, parallel_axes

@@ -7,11 +7,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tests.oracles.permutations import permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain, without_laws
 from tests.plan.walk import blocks
 from tests.support.halo_chains import convolution_chain
 from tilewright.graph.types import Chain, SymbolicExtent
+from tilewright.plan.permutations import permuted
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When, fused_schedule
 from tilewright.plan.space.executability import is_executable, runs_below, why_not_executable
 

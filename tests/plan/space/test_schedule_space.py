@@ -7,12 +7,12 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from tests.oracles.permutations import permuted
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.permutations import permuted
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.executability import is_executable
 from tilewright.runtime.executable import load

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles.movements import LITERAL, schedule_movements, working_set_elements
-from tests.oracles.permutations import least_movement, permuted
+from tests.oracles.movements import literal_memory_use, literal_movements, schedule_movements, working_set_elements
 from tests.plan.cases import gemm_chain
 from tilewright.errors import PlanningError
+from tilewright.plan.permutations import least_movement, permuted
 from tilewright.plan.space.schedule_space import MOST_TRIPS, candidates, thinned
 
 
@@ -34,7 +34,9 @@ def test_closed_form_of_order_mlkn(capacity: int, alpha: int, tile: float) -> No
     assert -alpha + sqrt(alpha**2 + capacity) == pytest.approx(tile, abs=0.01)
     size = 100 * int(tile)
     chain = gemm_chain(size, alpha, alpha, size)
-    choice = least_movement(chain, "mlkn", capacity, fixed={"k": alpha, "n": alpha}, mode=LITERAL)
+    choice = least_movement(
+        chain, "mlkn", capacity, fixed={"k": alpha, "n": alpha}, moving=literal_movements, memory=literal_memory_use
+    )
     assert choice.used <= capacity
     assert choice.moved == pytest.approx(2 * size * size * 2 * alpha / tile, rel=0.02)
     assert choice.tiles["m"] == pytest.approx(tile, rel=0.05)

@@ -16,7 +16,6 @@ from benchmarks.papers.example_chains import gemm_chain
 from tests.oracles.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches
 from tests.oracles.ideal import ideal_traffic
 from tests.oracles.lru_working_set import lru_working_set
-from tests.oracles.permutations import TileChoice, least_movement
 from tests.oracles.programs import nest
 from tests.oracles.trace_replay import record
 from tests.support.chains import hand_plan
@@ -25,6 +24,7 @@ from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
+from tilewright.plan.permutations import TileChoice, least_movement, working_set
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Compute, Pack, Schedule
 from tilewright.plan.types import ModelPlan
@@ -53,7 +53,7 @@ def replayed(rows: int, columns: int) -> tuple[Schedule, Touches]:
     return schedule, record(lower_program(ModelPlan(graph, (plan,), ())))
 
 
-def best(memory: Callable[[ChainView], Count] | None = None) -> TileChoice:
+def best(memory: Callable[[ChainView], Count] = working_set) -> TileChoice:
     """The paper's order; blocks of l are whole panels of the micro kernel."""
     return least_movement(CHAIN, "mlkn", SIZE // 4, multiples={"l": KERNEL.columns}, memory=memory)
 

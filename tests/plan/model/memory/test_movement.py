@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles.movements import schedule_movements
-from tests.oracles.permutations import permutation_movements, permuted
+from tests.oracles.movements import permutation_movements, schedule_movements
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_movements
+from tilewright.plan.permutations import permuted
 from tilewright.plan.schedule import Loop, Schedule, Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable
 

@@ -1,21 +1,27 @@
-"""Chimera's loop permutations, one nest of all loops (section IV-B), and solutions of its Equation 1: the tiles of one
-permutation that move least within a capacity."""
+"""Chimera's loop permutations, one nest of all loops, what they move, and solutions of Equation 1: the tiles that move least.
+
+S. Zheng et al., "Chimera: An Analytical Optimizing Framework for Effective Compute-intensive Operators Fusion", HPCA 2023,
+section IV-B, with the corrections of docs/planning-reference.md. `tilewright explain --movement` and tests ask for it; plans are
+searched in a larger space.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements, working_set
-from tilewright.arrays import Count
+from tilewright.arrays import Count, as_integer
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain, Operator
+from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chains import axis_names
+from tilewright.plan.model.memory.traffic import tile_visits
+from tilewright.plan.model.memory.working_set import outer_accesses, working_set_bytes
+from tilewright.plan.regions.footprint import swept_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When, nest, planned_sizes
 from tilewright.plan.space.schedule_space import best_index, broadcast, candidates
+from tilewright.records import record
 
 
 def permuted(
@@ -56,7 +62,28 @@ def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:
     return tuple(reversed(found))
 
 
-@dataclass(frozen=True, slots=True)
+def movements(view: ChainView) -> dict[str, Count]:
+    """Elements moved of every input and output of the chain, by tensor; several reads of one tensor add up."""
+    totals: dict[str, Count] = {}
+    for operator_view, access, is_output in outer_accesses(view):
+        moved = access_movement(operator_view, access, view.sizes, is_output)
+        totals[access.tensor] = as_integer(totals.get(access.tensor, 0) + moved)
+    return totals
+
+
+def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
+    """Elements of one access that one operator moves: a partial sum that is visited again was written and is read back."""
+    visits = tile_visits(view.running(), access.axes())
+    times = 2 * visits - 1 if is_output else visits
+    return as_integer(swept_elements(access, view.tiles, view.computed_sizes(sizes)) * times)
+
+
+def working_set(view: ChainView) -> Count:
+    """The largest working set of any operator, in elements of four bytes; tiles may be arrays."""
+    return working_set_bytes(view) // 4
+
+
+@record
 class TileChoice:
     """The solution of Chimera's Equation 1 in integers: tiles by axis, elements moved, elements of memory used."""
 
@@ -73,24 +100,22 @@ def least_movement(
     multiples: Mapping[str, int] | None = None,
     fixed: Mapping[str, int] | None = None,
     storage: Storage = Storage.KEEP,
-    mode: str = EXACT,
-    memory: Callable[[ChainView], Count] | None = None,
+    moving: Callable[[ChainView], Mapping[str, Count]] = movements,
+    memory: Callable[[ChainView], Count] = working_set,
 ) -> TileChoice:
     """The tiles of one loop order that move least within a capacity (Chimera, Equation 1), over all candidates.
 
-    `fixed` gives tiles that are not searched. In mode "literal" both movement and memory use are Algorithm 1's as printed.
-    `memory` is what must fit the capacity (default: `working_set`, which an ideal cache needs; see `lru_working_set`).
-    Raises `PlanningError` if not even the smallest tiles fit.
+    `fixed` gives tiles that are not searched. `moving` and `memory` are other readings of what moves, by tensor, and of what must
+    fit the capacity (default: what an ideal cache needs). Raises `PlanningError` if not even the smallest tiles fit.
     """
     sizes, fixed = planned_sizes(chain), fixed or {}
     free = [axis for axis in order if axis not in fixed]
     choices = {axis: candidates(sizes[axis], (multiples or {}).get(axis, 1)) for axis in free}
     tiles: dict[str, Count] = {**fixed, **broadcast(free, choices)}
     view = view_permutation(chain, order, tiles, storage=storage)
-    memory = memory or (literal_memory_use if mode == LITERAL else working_set)
     shape = tuple(len(choices[axis]) for axis in free)
     used = np.broadcast_to(np.asarray(memory(view)), shape)
-    moved = np.broadcast_to(np.asarray(sum(movements(view, mode=mode).values())), shape)
+    moved = np.broadcast_to(np.asarray(sum(moving(view).values())), shape)
     if used.min() > capacity_elements:
         raise PlanningError(
             f"no tiles of order {''.join(order)} fit into {capacity_elements} elements",
@@ -103,18 +128,6 @@ def least_movement(
     index = best_index(np.where(used <= capacity_elements, moved, np.inf), volumes)
     chosen = {axis: choices[axis][i] for axis, i in zip(free, index, strict=True)}
     return TileChoice({**fixed, **chosen}, int(moved[index]), int(used[index]))
-
-
-def permutation_movements(
-    chain: Chain,
-    order: Sequence[str],
-    tiles: Mapping[str, Count],
-    *,
-    storage: Storage | Mapping[str, Storage] = Storage.KEEP,
-    mode: str = EXACT,
-) -> dict[str, Count]:
-    """As `schedule_movements` for `permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
-    return movements(view_permutation(chain, order, tiles, storage=storage), mode=mode)
 
 
 def view_permutation(
