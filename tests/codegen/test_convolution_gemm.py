@@ -43,6 +43,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], Options]] = {
     "dilated": (ROWS, (1, 6, 12, 90), (9, 6, 3, 3), {"dilations": (3, 2), "pads": (3, 2, 3, 2)}),
     "a row of taps": (ROWS, (1, 4, 6, 64), (5, 4, 1, 3), {"pads": (0, 1, 0, 1)}),
     "a volume": (ROWS, (1, 3, 4, 5, 66), (6, 3, 2, 3, 3), {"pads": (0, 1, 1, 1, 1, 1)}),
+    "packed columns with steps, sums at once": ("as written", (1, 5, 17, 141), (8, 5, 3, 3), {"strides": (4, 4)}),
     "an empty batch": (ROWS, (0, 5, 9, 70), (6, 5, 3, 3), {"pads": (1, 1, 1, 1)}),
 }
 

@@ -18,7 +18,7 @@ from tilewright.graph.types import Access, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.leaves.declaration import CostProblem, KernelWork
-from tilewright.leaves.matrix_tiles.work import GATHER_CYCLES, crossing_share
+from tilewright.leaves.matrix_tiles.work import GATHER_CYCLES, STORE_CYCLES, crossing_share
 from tilewright.leaves.registry import kernel_work
 from tilewright.machine import Machine
 
@@ -65,6 +65,18 @@ def test_steps_that_lie_apart_cost_time_where_a_kernel_takes_several_at_once(typ
     side_by_side, apart = (work.seconds for work in works)
     cycles = GATHER_CYCLES * 2 * kernel.rows * 64 if kernel.interleave > 1 else 0.0
     assert apart - side_by_side == pytest.approx(cycles / machine.frequency_hz)
+
+
+def test_a_call_for_each_point_of_other_sums_takes_tiles_up_again() -> None:
+    kernel = registry.for_machine(MACHINE)[0]
+    sizes = {"m": 2 * kernel.rows, "n": kernel.columns, "q": 3, "k": 4}
+    operator = contraction("C", "mqk,qkn->mn", "AB", sizes)
+    problem = CostProblem(operator, MACHINE, DEFAULT, sizes, sizes, kernel.lanes, kernel=kernel)
+    binding = kernel.binding(contraction_roles(operator))
+    apart, at_once = (kernel_work(binding, replace(problem, sums_at_once=said)) for said in (False, True))
+    assert (apart.calls, at_once.calls) == (6, 2)
+    again = 4 * kernel.rows * (kernel.columns // kernel.lanes) * (STORE_CYCLES + 1 / MACHINE.loads_per_cycle)
+    assert apart.seconds - at_once.seconds == pytest.approx(again / MACHINE.frequency_hz)
 
 
 @pytest.mark.parametrize("kernel", registry.for_machine(MACHINE), ids=lambda kernel: kernel.name)

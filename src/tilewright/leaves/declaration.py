@@ -126,6 +126,8 @@ class CostProblem:
     """What one core may use of the level that intermediates stay in."""
     kernel: MicroKernel | None = None
     """That of the binding, where a micro kernel computes the operator."""
+    sums_at_once: bool = False
+    """Whether a call of it sums over all reduction axes."""
 
     def seconds_per_element(self, roots: Iterable[Scalar], passes: int) -> float:
         """The time of the functions of some expressions, and of so many passes over memory, at a point."""

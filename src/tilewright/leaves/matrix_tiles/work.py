@@ -2,9 +2,10 @@
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
 (one vector of B per column vector, two where it lies on two cache lines, one broadcast of A per row), or the latency of one
-accumulator chain. All blocks of the depth but the first load C, too, which nothing overlaps. Instructions that take several
-rows take as long for fewer. Where lanes run along the depth, a step is one vector of it: a load for every row and one for B,
-and at the end rows are folded.
+accumulator chain. All calls for a tile but the first load C, too, which nothing overlaps; those for points of other sums than the
+depth, where a call does not take all of them, are so many that storing it counts as well. Instructions that take several rows
+take as long for fewer. Where lanes run along the depth, a step is one vector of it: a load for every row and one for B, and at
+the end rows are folded.
 
 Kernels that take several steps at once read them as one number of the left operand. Where these do not lie side by side, each is
 loaded by itself, and they are put together in other registers.
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from tilewright.arrays import Count, Pieces, Quantity, maximum, minimum, pieces
+from tilewright.arrays import Count, Pieces, Quantity, maximum, minimum, pieces, product
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.strides import has_windows, is_contiguous
 from tilewright.graph.types import Access
@@ -26,6 +27,9 @@ from tilewright.records import record
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
+STORE_CYCLES = 0.65
+"""Of a vector of C that a call stores for the next one. A call for each row of taps more took 33 and 35 cycles in all (Zen 4, 512
+bits, 19 and 20 vectors of C: 3x3 by two of 3 channels, 7x7 by two)."""
 GATHER_CYCLES = 2.0
 """For each step of a row whose group of steps is put together. Images whose channels are planes (32 channels of 112 x 112 to 16,
 96 and 144 of 56 x 56 to 24) took 0.42, 0.49 and 0.73 ms on Zen 3 (5x16, 16 bits); with neighbouring steps the price is 0.13 to
@@ -64,7 +68,11 @@ class Extents:
     columns: Cut | None
     depth: Cut | None
     outer: Count
-    """Points of all other axes."""
+    """Points of all other axes, but those of sums."""
+    sums: Count = 1
+    """Points of the reduction axes around the depth."""
+    at_once: bool = False
+    """Whether a call sums over these, too."""
     crossing: float = 0.0
     """See `crossing_share`."""
     has_unit_left: bool = True
@@ -75,7 +83,11 @@ class Extents:
 
     def is_plain(self) -> bool:
         """Whether all of them are plain values."""
-        return isinstance(self.outer, int) and all(cut is None or cut.is_plain() for cut in (self.rows, self.columns, self.depth))
+        return (
+            isinstance(self.outer, int)
+            and isinstance(self.sums, int)
+            and all(cut is None or cut.is_plain() for cut in (self.rows, self.columns, self.depth))
+        )
 
 
 def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
@@ -85,17 +97,18 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
     operator, roles, kernel, machine = problem.operator, binding.tile.roles, problem.kernel, problem.machine
     sizes, tiles = problem.sizes, problem.tiles
     rows, columns, depth = (Cut(sizes[axis], tiles[axis]) if axis else None for axis in (roles.row, roles.column, roles.depth))
-    outer: Count = 1
-    for axis in roles.outer:
-        outer = outer * sizes[axis]
+    reductions = {axis.name for axis in operator.reduction_axes()}
+    outer, sums = (
+        product(sizes[axis] for axis in roles.outer if (axis in reductions) == is_summed) for is_summed in (False, True)
+    )
     left, right = operator.reads[roles.left], operator.reads[roles.right]
     if kernel.lanes_along == DEPTH:
         has_unit = (is_contiguous(access, roles.depth, sizes) for access in (left, right))
-        extents = Extents(rows, columns, depth, outer, 0.0, *has_unit)
+        extents = Extents(rows, columns, depth, outer * sums, 1, False, 0.0, *has_unit)
     else:
         crossing = crossing_share(right, roles.column, kernel, machine, sizes)
         gathers = kernel.interleave > 1 and not is_contiguous(left, roles.depth, sizes)
-        extents = Extents(rows, columns, depth, outer, crossing, gathers=gathers)
+        extents = Extents(rows, columns, depth, outer, sums, problem.sums_at_once, crossing, gathers=gathers)
     return (_work_of_one if extents.is_plain() else _work)(kernel, machine, extents)
 
 
@@ -123,13 +136,15 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
             calls = calls + count
             added = added + count * rows * vectors
             collected = collected + count * rows
-    depth, depth_blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
+    depth, blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
+    apart = 1 if extents.at_once else extents.sums
     step_seconds = 2 * kernel.rows * kernel.columns / kernel.attainable(machine)
-    adding_s = added * (depth_blocks - 1) / (machine.loads_per_cycle * machine.frequency_hz)
-    calls = calls * depth_blocks
+    again = (blocks * apart - 1) / machine.loads_per_cycle + blocks * (apart - 1) * STORE_CYCLES
+    again_s = added * (again / machine.frequency_hz)
+    depth, calls = depth * extents.sums, calls * blocks * apart
     calling_s = calls * (kernel.call_cycles / machine.frequency_hz)
     gathering_s = collected * (depth * (GATHER_CYCLES / machine.frequency_hz)) if extents.gathers else 0.0
-    return KernelWork((steps * depth * step_seconds + adding_s + calling_s + gathering_s) * extents.outer, calls * extents.outer)
+    return KernelWork((steps * depth * step_seconds + again_s + calling_s + gathering_s) * extents.outer, calls * extents.outer)
 
 
 def crossing_share(

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
 
 from tilewright.block.execution import Execution, KernelCalls
-from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.strides import is_contiguous
 from tilewright.graph.types import Chain, Operator, largest_extent, planned_extent
-from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel, OperandRole
+from tilewright.kernels.contract import DEPTH, MicroKernel, OperandRole
 from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.element_types import held_bytes
+from tilewright.plan.model.operands.nested_sums import sums_at_once
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
@@ -32,9 +32,6 @@ SLICED_ROWS, SLICE_STEPS = 2, 8
 PANEL_SLICE_BYTES = 32 << 10
 """Rows of the left operand pass over a slice while L1 holds it, and the next one comes in. Of 48 KiB L1, 6x64 (BERT's
 feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
-SHORT_CALL = 24
-"""Steps up to which loading and storing a tile for every call costs more than reading the right operand from L2. Nested over not,
-Xeon, 3x3 and 5x5 filters of 64: 24 channels 0.98 to 1.04, 32 of 74 columns 1.02 to 1.06, 64 1.02 to 1.05, 128 1.1 to 1.12."""
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
 
@@ -80,6 +77,8 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKer
     kernel, operator = kernels[part.micro_kernel], chain.operator(part.operator)
     steps = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
     is_long = planned_extent(chain.extents[roles.depth]) > LONG_DEPTH
+    if sums_at_once(chain, operator, roles, kernel, plan.machine):
+        return KernelCalls(nested=kernel.nested)
     packs = [*(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Pack)), *schedule.ahead]
     packed = next((pack for pack in packs if (pack.operator, pack.read) == (part.operator, roles.right)), None)
     sums_floats = kernel.accumulator not in INTEGERS
@@ -92,29 +91,7 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKer
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(plan, operator, roles, kernel) else 0,
         panel_slice_bytes=PANEL_SLICE_BYTES if shares and in_panels and OperandRole.RIGHT in kernel.prefetch else 0,
         asks_ahead=shares and _asks_ahead(plan, operator, roles, kernel, packed),
-        nested=kernel.nested if packed is None and _passes_in_registers(plan, operator, roles, kernel) else "",
     )
-
-
-def _passes_in_registers(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:
-    """Whether a tile sums over all reduction axes at once.
-
-    They are few, and L1 holds what it reads of the right operand, or calls would be short.
-
-    Else a call for every point of the outer ones reads a smaller panel, which stays in L1 for all rows.
-    """
-    chain, sizes = plan.chain, planned_sizes(plan.chain)
-    around = [axis for axis in outer_reductions(operator, roles) if sizes[axis] > 1]
-    reduced = [axis.name for axis in operator.reduction_axes()]
-    if not 0 < len(around) < NESTED_LOOPS or not all(_is_known(chain, axis) for axis in reduced) or roles.column is None:
-        return False
-    right = operator.reads[roles.right]
-    tile = {axis: sizes[axis] if axis in reduced else 1 for axis in sizes} | {roles.column: kernel.columns}
-    read_bytes = held_bytes(chain, right.tensor) * int(distinct_elements(right, tile))
-    is_in_rows = all(access.indices[-1].coefficient(roles.column) == 1 for access in (right, operator.write))
-    steps = prod(sizes[axis] for axis in reduced)
-    is_held = read_bytes <= plan.machine.levels[0].usable_bytes or sizes[roles.depth or ""] <= SHORT_CALL
-    return is_in_rows and steps <= LONG_DEPTH and is_held
 
 
 def _has_rows_to_slice(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:

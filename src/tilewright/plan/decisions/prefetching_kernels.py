@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.cost import seconds
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.operands.nested_sums import sums_at_once
 from tilewright.plan.model.pricing import Blocking, Walked, Works, walk_of
 from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
@@ -65,9 +66,9 @@ def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:
 
 
 def _prefetching(context: CostContext, prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
-    """For every operator whose kernel has it: the kernel of the same tile with these prefetches."""
+    """For every operator whose kernel has it: the kernel of the same tile with these prefetches. None has nested sums."""
     able = [kernel for kernel in context.available if kernel.prefetch == prefetch]
-    plain = {name: kernel for name, kernel in context.kernels.items() if not kernel.prefetch}
+    plain = {name: kernel for name, kernel in context.kernels.items() if not (kernel.prefetch or _sums_at_once(context, name))}
     return {name: candidate for name, kernel in plain.items() for candidate in able if candidate.same_tile(kernel)}
 
 
@@ -81,3 +82,7 @@ def _rejected(
         else:
             lost = OtherKernel(kernel.name, name)
             yield Rejected(lost, time, plain[name], "s", LossReason(Defeat.LITTLE_GAIN_BY_PREFETCHES))
+
+
+def _sums_at_once(context: CostContext, name: str) -> bool:
+    return sums_at_once(context.chain, context.chain.operator(name), context.roles[name], context.kernels[name], context.machine)

@@ -8,6 +8,7 @@ row-wise reductions, pay for functions, passes over operands, and the end of eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import islice, pairwise
 from math import prod
 from operator import mul
@@ -24,6 +25,7 @@ from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, sou
 from tilewright.plan.model.memory.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, Moved, bytes_into, footprints, passes
 from tilewright.plan.model.needed_work import GuardedWork, guarded_work, least_bytes, least_flops
+from tilewright.plan.model.operands.nested_sums import sums_at_once
 from tilewright.plan.model.operands.packing_cost import in_place_seconds, least_packing_seconds, packing_seconds, run_seconds
 from tilewright.plan.model.operands.prefetch_gain import prefetch_seconds, stream_seconds
 from tilewright.plan.regions.loop_views import OperatorView
@@ -81,8 +83,16 @@ def computing(context: CostContext, operator: Operator, tiles: Mapping[str, Coun
 
 def arithmetic_work(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> KernelWork:
     """Arithmetic and calls of one full pass over a contraction in blocks of these tiles."""
-    work = kernel_work(context.leaves[operator.name], context.cost_problem(operator, tiles))
+    work = whole_work(context, operator, tiles)
     return KernelWork(attained(context, context.kernels[operator.name]) * work.seconds, work.calls)
+
+
+def whole_work(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> KernelWork:
+    """The same at the declared share of the peak."""
+    problem, name = context.cost_problem(operator, tiles), operator.name
+    if sums_at_once(context.chain, operator, context.roles[name], context.kernels[name], context.machine):
+        problem = replace(problem, sums_at_once=True)
+    return kernel_work(context.leaves[name], problem)
 
 
 @record(eq=False)
@@ -167,7 +177,7 @@ def moving_of(passing: Passing, conflict: float | None = None) -> Moving:
     context, view, nearest = passing.context, passing.view, passing.nearest
     operator, footprint = view.operator, passing.block.footprints
     if conflict is None:
-        packing = packing_seconds(context, passing.around, view, footprint)
+        packing = packing_seconds(context, passing.around, view)
     else:
         in_place = in_place_seconds(context, operator, nearest.tiles, passing.calls)
         packing = in_place + run_seconds(context, operator, footprint, view.tiles)
@@ -226,7 +236,7 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     once = sum(operand.element_bytes * elements for operand, elements in swept if not operand.is_intermediate)
     traffic = {level.name: once for level in context.cache_levels}
     overhead = block.calls * context.coefficients.tile_end_cycles / context.machine.frequency_hz
-    packing = least_packing_seconds(context, operator, block.footprints, block.tiles, block.calls)
+    packing = least_packing_seconds(context, operator, block.tiles, block.calls)
     return Work(block.arithmetic_s, least_functions(context, operator, block.functions_s), packing, overhead, traffic)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.graph.types import Operator
 from tilewright.leaves.declaration import KernelWork
-from tilewright.leaves.registry import kernel_work
+from tilewright.plan.model.cost import whole_work
 from tilewright.plan.model.cost_context import CostContext, flops
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints, kernel_tile, share_bytes
 from tilewright.plan.model.memory.working_set import live_bytes, working_set_bytes
@@ -27,7 +27,7 @@ def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPl
             plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
         binding, walked = context.leaves[name], context.for_view(member)
-        work = kernel_work(binding, walked.cost_problem(member.operator, member.tiles))
+        work = whole_work(walked, member.operator, member.tiles)
         plans.append(OperatorPlan(name, binding, _useful_share(context, member.operator, work)))
     return tuple(plans)
 

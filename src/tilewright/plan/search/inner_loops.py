@@ -21,7 +21,7 @@ from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.layout import panels
 from tilewright.plan.model.cost import Block, Moving, Passing, Work, measure, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext, axes_of_like, likeness
-from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_pack_ahead, may_stay, pack_depth, packs_ahead
 from tilewright.plan.model.pricing import Blocking, Candidate, Walk, Walked, Works, spills
 from tilewright.plan.regions.epilogues import uncut_axes
@@ -304,8 +304,7 @@ def packed(context: CostContext, view: ChainView, around: ChainFigures, schedule
         if packs_ahead(context, member):
             ahead.append(member.operator.name)
         else:
-            block = footprints(context.for_view(member), member.operator, member.tiles)
-            depths[member.operator.name] = pack_depth(context, around, member, block)
+            depths[member.operator.name] = pack_depth(context.for_view(member), around, member)
     return with_packs(context, schedule, depths, ahead)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, pieces, surely
+from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, pieces, product, surely
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import prefetches_panels
@@ -76,23 +76,20 @@ def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     return (pages * panels * first_cycles + again * lookup_cycles) / machine.frequency_hz
 
 
-def least_packing_seconds(
-    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Quantity
-) -> Quantity:
+def least_packing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count], calls: Quantity) -> Quantity:
     """The least that a right operand costs: packed ahead, packed once, or read in place."""
     if not may_pack(context, operator) or may_pack_ahead(context, operator):
         return 0.0
-    swept = block.swept[context.contractions[operator.name].right]
-    once = swept * copy_seconds_per_element(context, operator)
+    once = _points(_right(context, operator), context.sizes) * copy_seconds_per_element(context, operator)
     return minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
 
 
-def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Quantity:
+def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView) -> Quantity:
     """The time to pack an operator's right operand at the best place, 0 if no call packs it; tiles may be arrays."""
     if not may_pack(context, view.operator) or packs_ahead(context, view):
         return 0.0
     places = []
-    for copied, packed_bytes in _places(context, around, view, block):
+    for copied, packed_bytes in _places(context, around, view):
         fits = packed_bytes <= context.pack_limit_bytes
         places.append((copied, fits))
         if surely(fits):
@@ -103,19 +100,19 @@ def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorVi
     return elements * copy_seconds_per_element(context, view.operator)
 
 
-def pack_depth(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> int:
+def pack_depth(context: CostContext, around: ChainFigures, view: OperatorView) -> int:
     """How many of the loops around an operator stand outside its Pack."""
-    fits = [packed_bytes <= context.pack_limit_bytes for _, packed_bytes in _places(context, around, view, block)]
+    fits = [packed_bytes <= context.pack_limit_bytes for _, packed_bytes in _places(context, around, view)]
     return _first_place(context, around, view) + (fits.index(True) if True in fits else len(fits) - 1)
 
 
-def _places(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Iterator[tuple[Count, Count]]:
+def _places(context: CostContext, around: ChainFigures, view: OperatorView) -> Iterator[tuple[Count, Count]]:
     """(elements copied in all, bytes packed at a time) of every place of a Pack, outermost first.
 
     Further in more is copied, so that the best place is the outermost at which a cache holds what is packed.
     """
     operand, loops = _right(context, view.operator), view.running()
-    copied = block.swept[context.contractions[view.operator.name].right]
+    copied = _points(operand, context.sizes)
     first = _first_place(context, around, view)
     for depth in range(len(loops) + 1):
         if depth and loops[depth - 1].axis not in operand.axes:
@@ -123,7 +120,12 @@ def _places(context: CostContext, around: ChainFigures, view: OperatorView, bloc
         if depth >= first:
             inside = {loop.axis for loop in loops[:depth]}
             box = {axis: view.tiles[axis] if axis in inside else context.sizes[axis] for axis in operand.axes}
-            yield copied, context.packed_bytes(view.operator.name) * operand.footprint.elements(box)
+            yield copied, context.packed_bytes(view.operator.name) * _points(operand, box)
+
+
+def _points(operand: Operand, extents: Mapping[str, Count]) -> Count:
+    """Elements of a packed copy: of overlapping windows it has each once for every window."""
+    return product(extents[axis] for axis in operand.axes)
 
 
 def _first_place(context: CostContext, around: ChainFigures, view: OperatorView) -> int:

@@ -136,13 +136,20 @@ static inline int packs_ahead(const Operator *operator, const View *view) {
   return operator->may_pack_ahead && !has(view->region_axes, operator->column);
 }
 
+// Elements of a packed copy: of overlapping windows it has each once for every window.
+static double copied_points(const Operand *right, const int64_t *extents) {
+  double count = 1;
+  for (uint64_t left = right->axes; left; left &= left - 1) count *= (double)extents[__builtin_ctzll(left)];
+  return count;
+}
+
 // The time to pack a right operand at the best place: `packing_cost.packing_seconds`.
 static double packing_seconds(
-    const Problem *problem, const Operator *operator, int64_t shared, const View *view, const Block *block) {
+    const Problem *problem, const Operator *operator, int64_t shared, const View *view) {
   if (!operator->may_pack || packs_ahead(operator, view)) return 0.0;
   const Operand *right = &operator->operands[operator->right];
   int64_t box[64], first = 0, count = view->loop_count;
-  double copied = block->swept[operator->right];
+  double copied = copied_points(right, view->sizes);
   if (right->is_intermediate) first = shared;
   else while (first < count && has(right->axes, view->loops[first].axis)) first++;
   for (uint64_t left = right->axes; left; left &= left - 1) {
@@ -156,7 +163,7 @@ static double packing_seconds(
       else copied *= (double)view->trips[depth - 1];
     }
     if (depth < first) continue;
-    if (operator->packed_bytes * elements(&right->footprint, box) <= problem->pack_limit_bytes) break;
+    if ((double)operator->packed_bytes * copied_points(right, box) <= (double)problem->pack_limit_bytes) break;
   }
   return copied * operator->pack_s_per_element;
 }
@@ -320,7 +327,7 @@ static void work_in_order(const Pass *pass, const Unordered *unordered, Work *wo
   const View *view = pass->view, *inner = pass->inner;
   int is_packed = pass->conflict == 0;
   double packing;
-  if (is_packed) packing = packing_seconds(problem, operator, pass->shared, view, pass->block);
+  if (is_packed) packing = packing_seconds(problem, operator, pass->shared, view);
   else packing = in_place_seconds(problem, operator, inner, unordered->calls) + run_seconds(problem, operator, view, pass->block);
   Moved moved;
   move(pass, unordered, moved);

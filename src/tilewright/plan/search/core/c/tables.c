@@ -103,8 +103,7 @@ static double bytes_once(const Operator *operator, const Cell *cell) {
 // The least that a right operand costs: `packing_cost.least_packing_seconds`.
 static double least_packing_seconds(const Problem *problem, const Operator *operator, const Cell *cell, const View *view) {
   if (!operator->may_pack || operator->may_pack_ahead) return 0.0;
-  double swept = (double)operator->tables.all_elements[operator->right][cell->elements[operator->right]];
-  double once = swept * operator->pack_s_per_element;
+  double once = copied_points(&operator->operands[operator->right], view->sizes) * operator->pack_s_per_element;
   if (!operator->may_stay) return once;
   return least(once, in_place_seconds(problem, operator, view, figure_at(operator, CALLS, cell)));
 }
