@@ -15,7 +15,7 @@ mostly. The last of an odd number is computed in both halves, and stored from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeAlias
 
@@ -42,16 +42,17 @@ Sums: TypeAlias = list[list[Variable]]
 def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
     """The program of a box; that of any reduction unless all is known of windows, and lanes lie side by side."""
     form, lanes = form_of(binding), loops.lanes
-    if loops.block_steps or not _streams(loops, form):
+    if loops.block_steps or not streams(loops, form):
         return rowwise_reductions.lower(loops, binding)
     size = dict(loops.box)[form.columns.output].size
     width = size if isinstance(size, int) else None
     around = [axis for axis, block in loops.box if axis not in form.axes and block.size != 1]
     paired = around[-1] if around and form.pairs(width, lanes) else ""
-    return _Program(loops, form, paired, form.vectors(width, lanes)).lowered()
+    return Program(loops, form, paired, form.vectors(width, lanes)).lowered()
 
 
-def _streams(loops: VectorLoops, form: RowStreaming) -> bool:
+def streams(loops: VectorLoops, form: RowStreaming) -> bool:
+    """Whether all is known of rows and columns, and lanes lie side by side."""
     image, weights = loops.reads[0], loops.reads[1]
     taps = {window.tap for window in form.windows}
     is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in taps)
@@ -62,7 +63,7 @@ def _streams(loops: VectorLoops, form: RowStreaming) -> bool:
 
 
 @record(eq=False)
-class _Columns:
+class Columns:
     """A block of columns: where it begins, how many vectors it has, and how many columns are left from its beginning on."""
 
     start: IndexLike
@@ -73,20 +74,20 @@ class _Columns:
 
 
 @record
-class _Taps:
+class Taps:
     """A row of the image, and the rows of sums that take it in: (how old they are, the row of the window)."""
 
     row: int
     """From the first that the newest sums begin with."""
-    sums: tuple[tuple[int, int], ...]
+    sums: tuple[tuple[int, IndexLike], ...]
 
 
 @record(eq=False)
-class _Row:
+class Row:
     """What a block of columns sees of a row of the image; `place` is None of a row that the image does not have."""
 
-    block: _Columns
-    taps: _Taps
+    block: Columns
+    taps: Taps
     place: IndexLike | None
     sums: Sums
 
@@ -95,20 +96,22 @@ class _Row:
 class _Vector:
     """Lanes that see a row so many columns behind the first window: those of all steps but `more` columns behind the last."""
 
-    row: _Row
+    row: Row
     number: int
-    offset: int
+    offset: IndexLike
     more: int
 
 
-class _Program(WindowProgram):
+class Program(WindowProgram):
+    """Rows of sums wait in registers until their windows have passed."""
+
     def __init__(self, loops: VectorLoops, form: RowStreaming, paired: str, vectors: int) -> None:
         """`paired` is the axis along which two neighbours share vectors, or "". Sums of `vectors` side by side are in
         registers."""
         super().__init__(loops, form)
         self.form, self.paired, self.vectors_of_block = form, paired, vectors
         self.next: IndexLike = 0
-        self.weights: dict[tuple[int, int], Value] = {}
+        self.weights: dict[tuple[IndexLike, IndexLike], Value] = {}
 
     def lowered(self) -> LoweredTile:
         """All rows and columns, inside loops over all else."""
@@ -139,7 +142,7 @@ class _Program(WindowProgram):
         """Whether weights are made before the first row: if they are few enough for registers, or put together of two."""
         return self.form.keeps_weights or bool(self.paired)
 
-    def weight(self, row: int, column: int) -> Value:
+    def weight(self, row: IndexLike, column: IndexLike) -> Value:
         """A weight in all lanes, or two: in the lanes that their columns have."""
         if (row, column) in self.weights:
             return self.weights[row, column]
@@ -149,7 +152,7 @@ class _Program(WindowProgram):
         second = self.weight_of(row, column, self.next)
         return self.halves(first, second) if self.form.columns.stride == 1 else self.apart(first, second, 0)
 
-    def weight_of(self, row: int, column: int, ahead: IndexLike) -> Value:
+    def weight_of(self, row: IndexLike, column: IndexLike, ahead: IndexLike) -> Value:
         """A weight in all lanes, so many neighbours `ahead`.
 
         Weights that do not wait in registers are loaded at every step: GCC 12 would else keep their scalars in registers, and
@@ -172,7 +175,7 @@ class _Program(WindowProgram):
         wide = vectors * lanes
         if isinstance(size, int) and size <= MOST_BLOCKS * wide:
             for start in range(0, size, wide):
-                self.block(_Columns(start, min(vectors, -(-(size - start) // lanes)), size - start))
+                self.block(Columns(start, min(vectors, -(-(size - start) // lanes)), size - start))
         elif isinstance(size, int):
             for piece in self.pieces(size, wide):
                 self.piece(piece, size)
@@ -186,9 +189,9 @@ class _Program(WindowProgram):
             start = 0
         else:
             with self.builder.loop("column", 0, start, wide) as column:
-                self.block(_Columns(column, self.vectors_of_block, wide))
+                self.block(Columns(column, self.vectors_of_block, wide))
         with self.builder.loop("column", start, size, few * self.lanes) as column:
-            self.block(_Columns(column, few, size - column))
+            self.block(Columns(column, few, size - column))
 
     def pieces(self, size: int, wide: int) -> list[range]:
         """The starts of blocks of columns: those that look at columns before the image, those inside, and those behind."""
@@ -203,10 +206,10 @@ class _Program(WindowProgram):
         is_inside = self.is_block_inside(start, wide)
         if len(starts) == 1:
             vectors = min(self.vectors_of_block, -(-(size - start) // self.lanes))
-            self.block(_Columns(start, vectors, size - start, is_inside))
+            self.block(Columns(start, vectors, size - start, is_inside))
             return
         with self.builder.loop("column", start, starts.stop, wide) as column:
-            self.block(_Columns(column, self.vectors_of_block, wide if starts.stop <= size else size - column, is_inside))
+            self.block(Columns(column, self.vectors_of_block, wide if starts.stop <= size else size - column, is_inside))
 
     def is_block_inside(self, start: int, wide: int) -> bool:
         """Whether all that the vectors of a block of known columns load is inside of the image."""
@@ -222,7 +225,7 @@ class _Program(WindowProgram):
 
     # Steps.
 
-    def block(self, block: _Columns) -> None:
+    def block(self, block: Columns) -> None:
         """All rows of a block of columns."""
         waiting = self.form.waiting
         rows = self.size(self.form.rows.output) if self.form.rows is not None else 1
@@ -237,7 +240,7 @@ class _Program(WindowProgram):
         for step in range(max(waiting, rows) if rows > waiting else rows, rows + waiting):
             self.steps(step, step + 1, block, sums, range(max(0, step - rows + 1), min(step, waiting) + 1))
 
-    def steps(self, start: int, end: IndexLike, block: _Columns, sums: Sums, ages: range) -> None:
+    def steps(self, start: int, end: IndexLike, block: Columns, sums: Sums, ages: range) -> None:
         """Some steps with the same rows of sums, of these ages. The oldest row is finished once it has waited."""
         waiting = self.form.waiting
         with self.builder.loop("step", start, end) as counted:
@@ -253,14 +256,14 @@ class _Program(WindowProgram):
                 for vector, total in enumerate(sums[age]):
                     self.builder.assign(total, sums[age - 1][vector] if age else self.nothing())
 
-    def rows_of_step(self, ages: range) -> Iterator[_Taps]:
+    def rows_of_step(self, ages: range) -> Iterator[Taps]:
         """The rows of the image that a step reads, and who takes them in; the oldest sums first: they wait for their end."""
         rows = self.form.rows
         for row in range(rows.stride if rows is not None else 1):
             found = [(age, *self.row_of_window(row, age)) for age in reversed(ages)]
             sums = tuple((age, tap) for age, tap, is_seen in found if is_seen)
             if sums:
-                yield _Taps(row, sums)
+                yield Taps(row, sums)
 
     def row_of_window(self, row: int, age: int) -> tuple[int, bool]:
         """The row of a window that sums of an age see in a row of the image, and whether there is one."""
@@ -287,17 +290,17 @@ class _Program(WindowProgram):
 
     # Rows.
 
-    def row(self, block: _Columns, taps: _Taps, sums: Sums, step: IndexLike, inside: IndexLike) -> None:
+    def row(self, block: Columns, taps: Taps, sums: Sums, step: IndexLike, inside: IndexLike) -> None:
         """The products of a row of the image; `inside` says whether the image has it."""
         if isinstance(inside, int):
-            self.products_of_row(_Row(block, taps, self.row_place(taps, step) if inside else None, sums))
+            self.products_of_row(Row(block, taps, self.row_place(taps, step) if inside else None, sums))
             return
         with self.builder.when(inside):
-            self.products_of_row(_Row(block, taps, self.row_place(taps, step), sums))
+            self.products_of_row(Row(block, taps, self.row_place(taps, step), sums))
         with self.builder.otherwise():
-            self.products_of_row(_Row(block, taps, None, sums))
+            self.products_of_row(Row(block, taps, None, sums))
 
-    def row_place(self, taps: _Taps, step: IndexLike) -> IndexLike:
+    def row_place(self, taps: Taps, step: IndexLike) -> IndexLike:
         """Where the row of the image is, at the first tap of the block's first window."""
         rows, image = self.form.rows, self.image_place(self.form.axes)
         if rows is None:
@@ -305,7 +308,7 @@ class _Program(WindowProgram):
         age, tap = taps.sums[0]
         return image + (step - age) * self.strides[rows.output] + tap * self.strides[rows.tap]
 
-    def products_of_row(self, row: _Row) -> None:
+    def products_of_row(self, row: Row) -> None:
         """The products of a row: vector by vector where weights are in registers, else weight by weight."""
         vectors = list(range(row.block.vectors))
         rows = self.both_rows(row)
@@ -313,7 +316,7 @@ class _Program(WindowProgram):
             for group in self.column_groups():
                 self.products(row, some, group, rows)
 
-    def products(self, row: _Row, vectors: list[int], group: list[int], rows: Value | None) -> None:
+    def products(self, row: Row, vectors: list[int], group: Sequence[IndexLike], rows: Value | None) -> None:
         """The products of some vectors of a row with the weights of some columns of the window."""
         seen = [self.seen_by(row, vector, group, rows) for vector in vectors]
         for number, column in enumerate(group):
@@ -346,21 +349,23 @@ class _Program(WindowProgram):
         """1 where windows begin at odd columns of the image: even ones are then loaded with what is behind them, lines whole."""
         return (self.form.columns.first or 0) % 2
 
-    def seen_by(self, row: _Row, vector: int, group: list[int], rows: Value | None) -> list[Value]:
+    def seen_by(self, row: Row, vector: int, group: Sequence[IndexLike], rows: Value | None) -> list[Value]:
         """What of a row the lanes of a vector look at, for columns of the window."""
         slide, lanes = self.form.columns, self.lanes
         if row.place is None:
             return [self.outside()] * len(group)
-        if rows is not None:
-            return [self.moved_lanes(rows, group[0])]
-        offset = group[0] * slide.dilation
-        if slide.stride == 1:
+        first = group[0]
+        if rows is not None and isinstance(first, int):
+            return [self.moved_lanes(rows, first)]
+        offset = first * slide.dilation
+        if slide.stride == 1 or not isinstance(offset, int):
             at = _Vector(row, vector, offset, 0)
             return [self.halves(self.window(at), self.window(at, -(lanes // 2), self.next)) if self.paired else self.window(at)]
+        known = [column for column in group if isinstance(column, int)]
         if self.two_vectors_suffice:
             at = _Vector(row, vector, offset, (slide.taps - 1) * slide.dilation - 1)
             both = self.window(at), self.window(at, lanes)
-            taken = [[(slide.stride * lane + slide.dilation * one) % (2 * lanes) for lane in range(lanes)] for one in group]
+            taken = [[(slide.stride * lane + slide.dilation * one) % (2 * lanes) for lane in range(lanes)] for one in known]
             return [self.builder.shuffle(both, some) for some in taken]
         offset -= (offset - self.odd_start) % 2
         is_odd = [int(column * slide.dilation != offset) for column in group]
@@ -404,7 +409,7 @@ class _Program(WindowProgram):
         places = [4 * (lane % (self.lanes // 2) // 2) + lane % 2 + 2 * (lane // (self.lanes // 2)) for lane in range(self.lanes)]
         return self.builder.shuffle((total,), places)
 
-    def both_rows(self, row: _Row) -> Value | None:
+    def both_rows(self, row: Row) -> Value | None:
         """The row of the image, and that of the neighbour, as far as windows look at them, where a vector holds both."""
         columns, half = self.seen_columns(), self.lanes // 2
         if columns is None or row.place is None:
@@ -437,7 +442,7 @@ class _Program(WindowProgram):
 
     # Ends.
 
-    def finished_row(self, block: _Columns, sums: Sums, step: IndexLike) -> None:
+    def finished_row(self, block: Columns, sums: Sums, step: IndexLike) -> None:
         """Finish and store the oldest row of sums."""
         for vector, total in enumerate(sums[self.form.waiting]):
             is_in_order = self.form.columns.stride == 1 or self.two_vectors_suffice
@@ -449,7 +454,7 @@ class _Program(WindowProgram):
                     upper = self.builder.shuffle((value,), [(lane + half) % self.lanes for lane in range(self.lanes)])
                     self.stored(block, vector, upper, step)
 
-    def stored(self, block: _Columns, vector: int, total: Value, step: IndexLike) -> None:
+    def stored(self, block: Columns, vector: int, total: Value, step: IndexLike) -> None:
         """Finish and store a vector of sums."""
         columns, rows = self.form.columns, self.form.rows
         left = block.left - vector * self.lanes

@@ -7,6 +7,8 @@ until their last row has passed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.arrays import Quantity, either, product
 from tilewright.block.leaf_binding import LeafBinding, Window
 from tilewright.graph.types import Operator
@@ -106,11 +108,17 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
 
 
 def _mismatch(operator: Operator, windows: tuple[Window, ...]) -> Mismatch | None:
-    """Why lanes may not run along the columns, or rows of sums do not fit the registers; None if all is well.
+    """Why lanes may not run along the columns, or rows of sums do not fit the registers; None if all is well."""
+    few = all(window.waiting < MOST_ROWS for window in windows[:-1])
+    return why_no_columns(operator, windows) or (None if few else Mismatch.REGISTERS)
+
+
+def why_no_columns(operator: Operator, windows: Sequence[Window]) -> Mismatch | None:
+    """Why lanes may not run along the columns.
 
     Of an input, elements are known to lie side by side only where an axis walks them one by one.
     """
-    *rows, columns = windows
+    columns = windows[-1]
     image, weights = operator.reads[0], operator.reads[1]
     once = all(sum(window.output in index.axes() for index in image.indices) == 1 for window in windows)
     if not once or weights.axes() & {window.output for window in windows}:
@@ -121,7 +129,7 @@ def _mismatch(operator: Operator, windows: tuple[Window, ...]) -> Mismatch | Non
     is_last = last.is_affine() and last.coefficient(columns.output) == 1 and columns.tap in image.indices[-1].axes()
     if not is_last or columns.stride > MOST_STRIDE or 1 not in (columns.stride, columns.dilation):
         return Mismatch.LANES
-    return Mismatch.REGISTERS if any(window.waiting >= MOST_ROWS for window in rows) else None
+    return None
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:

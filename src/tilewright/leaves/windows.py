@@ -34,8 +34,9 @@ class WindowSum:
         return (self.columns,) if self.rows is None else (self.rows, self.columns)
 
 
-def image_windows(operator: Operator) -> tuple[Window, ...] | Mismatch:
-    """The windows of a weighted sum, outermost first, with the ends of the image; or why an operator has none."""
+def image_windows(operator: Operator, most: int = 2) -> tuple[Window, ...] | Mismatch:
+    """The windows of a weighted sum along up to so many dimensions, outermost first, with the ends of the image; or why an
+    operator has none."""
     if operator.reduction is None or operator.reduction.states != WEIGHTED_SUM.states or not is_of_image(operator.body):
         return Mismatch.OPERATION
     if operator.accumulator != "float32":
@@ -47,7 +48,7 @@ def image_windows(operator: Operator) -> tuple[Window, ...] | Mismatch:
     outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}
     moving = [_windows_along(operator, index) for index in image.indices if index.axes() - outputs]
     windows = tuple(window for found in moving for window in found)
-    if not all(moving) or not 1 <= len(windows) <= 2:
+    if not all(moving) or not 1 <= len(windows) <= most:
         return Mismatch.WINDOWS
     return _with_limits(operator, windows) or Mismatch.PADDING
 

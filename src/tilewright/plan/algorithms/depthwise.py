@@ -35,9 +35,12 @@ def _windows(problem: Problem) -> SlidingProduct | None:
 
 @found_once
 def _slides(problem: Problem) -> bool:
-    """Whether rows of the image can stream past the weighted sums."""
+    """Whether rows of the image can stream past the weighted sums, or past tiles of them."""
     sliding = _windows(problem)
-    return sliding is not None and is_taken("row streaming", _sums_in_place(sliding), problem.tensors)
+    if sliding is None:
+        return False
+    sums = _sums_in_place(sliding)
+    return any(is_taken(leaf, sums, problem.tensors) for leaf in ("row streaming", "window tiles"))
 
 
 def _slide(problem: Problem, builder: Builder) -> Tensor:
