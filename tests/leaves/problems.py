@@ -52,6 +52,16 @@ def _windows_along_columns(kernel: tuple[int, int], window: Mapping[str, Any]) -
     return add
 
 
+def _windows_of_volumes(kernel: tuple[int, int, int], window: Mapping[str, Any]) -> Adding:
+    def add(builder: Builder, suffix: str, extent: int) -> Tensor:
+        points = (3, 5, extent * window.get("strides", (1, 1, 1))[2])
+        image = builder.input(f"x{suffix}", (1, 2, *points), "float32")
+        weights = builder.input(f"w{suffix}", (2, 1, *kernel), "float32")
+        return builder.record(convolution, image, weights, window_of(points, kernel, where="Conv", **window), 2, kind="conv")
+
+    return add
+
+
 def _windows_of_channels(kernel: tuple[int, int], window: Mapping[str, Any]) -> Adding:
     def add(builder: Builder, suffix: str, channels: int) -> Tensor:
         image = builder.input(f"x{suffix}", (1, 5, 9, channels), "float32")
@@ -206,6 +216,13 @@ PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
             *(_to_planes(dtype, 3, dtype) for dtype in ("float32", "uint8", "int16", "float64")),
             *(_to_pixels("float32", channels, "uint8") for channels in (2, 3, 4)),
             *(_to_pixels(dtype, 3, dtype) for dtype in ("float32", "uint8", "int64")),
+        ),
+    ),
+    "window tiles": (
+        "sliding sums",
+        (
+            _windows_along_columns((13, 7), {"pads": (6, 3, 6, 3)}),
+            _windows_of_volumes((3, 3, 3), {"pads": (1, 1, 1, 1, 1, 1), "strides": (1, 2, 2)}),
         ),
     ),
     "elementwise maps": (

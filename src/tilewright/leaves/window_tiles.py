@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import prod
 
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding, Window
@@ -37,6 +38,8 @@ TEMPORARIES = 6
 """Registers for weights, and for spare."""
 MOST_UNROLLED = 5
 """Taps along a dimension that are written out one by one."""
+LONGEST_SUM = 4096
+"""Taps that an accumulator takes in one after the other."""
 SHARE = {1: 0.75, 2: 0.5}
 """Of the peak, what multiply-adds reach, by the stride of columns."""
 
@@ -57,6 +60,11 @@ class WindowTiles(RowStreaming):
     def keeps_weights(self) -> bool:
         """They are loaded where they are used."""
         return False
+
+    @property
+    def taps(self) -> int:
+        """Of a window."""
+        return prod(window.taps for window in (*self.outer, *self.windows))
 
     def pairs(self, width: int | None, lanes: int) -> bool:
         """Vectors have columns of one row."""
@@ -136,11 +144,14 @@ def mean_taps(window: Window, outputs: object) -> float:
 
 
 def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
-    """The program of a box; that of any reduction unless all is known of windows, and lanes lie side by side."""
+    """The program of a box; that of any reduction unless all is known of windows, and lanes lie side by side.
+
+    Sums are those of a product, and not cut: `plan.decisions.long_sums`.
+    """
     form, lanes = form_of(binding), loops.lanes
     taps = {window.tap for window in form.outer}
     is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in taps)
-    if loops.block_steps or not is_known or not streams(loops, form):
+    if form.taps > LONGEST_SUM or not is_known or not streams(loops, form):
         return rowwise_reductions.lower(loops, binding)
     size = dict(loops.box)[form.columns.output].size
     return _Tiles(loops, form, form.vectors(size if isinstance(size, int) else None, lanes)).lowered()
