@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pprint import pformat
 
@@ -61,7 +62,7 @@ from tilewright.plan.decisions.inlined_kernels import guessed, seconds_at_peak, 
 from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.memory import rare_collections
 from tilewright.plan.search.core import library as core_library
-from tilewright.plan.types import MergedArgument, ModelPlan
+from tilewright.plan.types import MergedArgument, ModelPlan, joined_dims
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
 from tilewright.plan.whole_model.kept_divisions import Answers
@@ -131,6 +132,7 @@ SIMPLIFICATIONS: tuple[Rewrite, ...] = (
     FlattenTensors(),
     FoldIndexMaps(reorders_constants=True, turns_bytes=True, picks_columns=True),
     DeadCode(),
+    FoldWrites(keeps_columns=True),  # of results that FlattenTensors has made one dimension of
     ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
     ShareGroups(),  # as in PLANNING_FORMS: prices see what is planned
 )
@@ -176,10 +178,10 @@ def plan(
         check_sizes(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine, precision))
-        rewritten, merged = _with_merged_arguments(rewritten, machine)
+        rewritten = _with_merged_arguments(rewritten, machine)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         known = known_divisions(rewritten, _options(machine, fuse, precision, answers))
-        chosen = _with_algorithms(rewritten, known, precision)
+        chosen = _with_algorithms(rewritten, known, precision, merges=for_machine(machine).takes_merged_arguments)
         expanded = rewrite(chosen.graph, PLANNING_FORMS, marks=False)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
@@ -187,6 +189,7 @@ def plan(
             model_plan = _with_kernels(rest, known, chosen, precision, told)
         else:
             model_plan = chosen.reported(partition_with(rest, known, told))
+        merged = _merged_arguments(graph, rest)
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
@@ -216,13 +219,18 @@ def _options(machine: Machine, fuse: bool | None, precision: Precision, answers:
     return replace(options, pads_rows=backend.pads_rows, stores_halves=backend.stores_halves)
 
 
-def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple[MergedArgument, ...]]:
+def _with_merged_arguments(graph: Graph, machine: Machine) -> Graph:
     """The graph with dimensions of arguments as one where no operator tells them apart and the backend takes them so."""
-    merged, joined = for_machine(machine).with_merged_arguments(graph)
-    if merged is graph:
-        return graph, ()
-    verify_stage(merged)
-    return merged, tuple(MergedArgument(graph.tensor(name), dims) for name, dims in joined.items())
+    merged, _ = for_machine(machine).with_merged_arguments(graph)
+    if merged is not graph:
+        verify_stage(merged)
+    return merged
+
+
+def _merged_arguments(declared: Graph, planned: Graph) -> tuple[MergedArgument, ...]:
+    """The inputs and outputs of which a plan has fewer dimensions than callers."""
+    pairs = [(declared.tensor(name), planned.tensor(name)) for name in (*declared.inputs, *declared.outputs)]
+    return tuple(MergedArgument(tensor, joined_dims(tensor.shape, one.shape)) for tensor, one in pairs if tensor.shape != one.shape)
 
 
 def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> tuple[Rewrite, ...]:
@@ -273,14 +281,14 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
 
 def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> Chosen:
-    """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
-    return _with_algorithms(graph, known_divisions(graph, _options(machine, fuse, precision)), precision)
+    """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on; arguments keep their shapes."""
+    return _with_algorithms(graph, known_divisions(graph, _options(machine, fuse, precision)), precision, merges=False)
 
 
-def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) -> Chosen:
+def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision, *, merges: bool) -> Chosen:
     """A graph with layouts of the images between its operators, and an algorithm for every operator.
 
-    Small graphs are planned as a whole in several layouts, of which the one that takes the least time is kept. A device with
+    With `merges` dimensions of arguments become one where the algorithms do not tell them apart. Small graphs are planned as a whole in several layouts, of which the one that takes the least time is kept. A device with
     algorithms of its own, or a planner, chooses no others.
     """
     options = known.options
@@ -288,7 +296,7 @@ def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) 
     if own is not None or options.planner is not None:
         verify_stage(own or graph, graph)
         return Chosen(own or graph, {}, frozenset())
-    prices = AlgorithmPrices(graph, _simplified, known)
+    prices = AlgorithmPrices(graph, partial(_simplified, merges=merges), known)
     layouts = choose_layouts(prices, precision)
     rivals = list(layouts.rivals()) if is_small(graph) else [layouts]
     chosen = [_chosen(prices, rival, precision) for rival in rivals]
@@ -312,18 +320,20 @@ def _seconds_on_cores(chosen: Chosen, known: KnownDivisions) -> float:
     return sum(plan.price.on(plan.machine.cores) for plan in plans)
 
 
-def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
-    """A graph, or a part of it, after expansion; `ends` are the inputs and results whose shapes stay."""
-    return rewrite(graph, [_keeping(step, ends) for step in SIMPLIFICATIONS], marks=False)
+def _simplified(graph: Graph, ends: frozenset[str], *, merges: bool = False) -> Graph:
+    """A graph, or a part of it, after expansion; `ends` are the inputs and results whose dimensions stay in their order, and
+    apart unless the backend `merges` them."""
+    kept = frozenset[str]() if merges else ends
+    return rewrite(graph, [_keeping(step, ends, kept) for step in SIMPLIFICATIONS], marks=False)
 
 
-def _keeping(step: Rewrite, ends: frozenset[str]) -> Rewrite:
-    """A rewrite that leaves the shapes of these tensors."""
+def _keeping(step: Rewrite, ends: frozenset[str], kept: frozenset[str]) -> Rewrite:
+    """A rewrite that leaves the order of dimensions of the first tensors, and the shapes of the second."""
     match step:
         case IntegersInOrder():
             return replace(step, ends=ends)
         case FlattenTensors():
-            return replace(step, kept=ends)
+            return replace(step, kept=kept)
     return step
 
 

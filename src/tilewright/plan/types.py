@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 
 from tilewright.block.execution import Execution, KernelCalls
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.contraction_roles import ContractionRoles
-from tilewright.graph.types import Chain, Constant, Graph, Tensor
+from tilewright.graph.types import Chain, Constant, Extent, Graph, Tensor, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import AxisName, OperatorName, TensorName
 from tilewright.plan.layout import Layout
@@ -293,6 +294,24 @@ class MergedArgument:
         (0, 1, 3)
         """
         return tuple(dim for dim in range(len(self.declared.shape)) if dim not in self.joined)
+
+
+def joined_dims(declared: Sequence[Extent], planned: Sequence[Extent]) -> tuple[int, ...]:
+    """The dimensions of a shape that are one with the next in another that has fewer; those of one element stay apart.
+
+    >>> joined_dims((1, 8, 4, 4), (1, 8, 16))
+    (2,)
+    """
+    joined: list[int] = []
+    dim = 0
+    for extent in planned:
+        points = declared[dim]
+        while points != extent:
+            joined.append(dim)
+            dim += 1
+            points = planned_extent(points) * planned_extent(declared[dim])
+        dim += 1
+    return tuple(joined)
 
 
 @record

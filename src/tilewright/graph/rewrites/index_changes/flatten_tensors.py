@@ -18,7 +18,7 @@ memory with one dimension in their place, if its elements lie in a row there. Ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import permutations
@@ -47,11 +47,10 @@ class FlattenTensors(Rewrite):
         """The graph without divisions that merging dimensions avoids."""
         work = Work(graph, frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept)
         joints = frozenset(divided(work))
-        if not joints:
-            return graph
         work.flatten(joints)
-        work.merge_all()
-        return work.result()
+        arguments = (name for name in (*graph.inputs, *graph.outputs) if name not in work.kept)
+        start = None if joints else {user for name in arguments for user in work.users.get(name, ())}
+        return work.result() if work.merge_all(start) or joints else graph
 
 
 class Work:
@@ -67,14 +66,19 @@ class Work:
             for name in {access.tensor for access in operator.accesses()}:
                 self.users.setdefault(name, []).append(position)
 
-    def merge_all(self) -> None:
-        """Every pair of axes that may become one, of the first operators first."""
-        waiting = list(range(len(self.operators)))
+    def merge_all(self, start: Iterable[int] | None = None) -> bool:
+        """Every pair of axes that may become one, the first operators first; whether there is one.
+
+        `start` are the positions of operators to begin with, by default all.
+        """
+        waiting, is_changed = sorted(range(len(self.operators)) if start is None else start), False
         while waiting:
             position = heappop(waiting)
             if (pair := _pair_of(self, self.operators[position])) is not None:
+                is_changed = True
                 for changed in self.merge(position, pair):
                     heappush(waiting, changed)
+        return is_changed
 
     def merge(self, position: int, pair: Pair) -> set[int]:
         """Let an operator walk two axes as one; the positions of the operators that this changes."""

@@ -119,7 +119,7 @@ class FoldWrites(Rewrite):
         """The graph in which producers write what index changes made of their results."""
 
         def written(change: Operator, _: Access, producer: Operator) -> Operator | None:
-            write = _written(producer, change) if change.is_index_change() and _keeps_type(change, graph) else None
+            write = _written(producer, change, graph) if change.is_index_change() and _keeps_type(change, graph) else None
             if write is None or (self.keeps_columns and _exchanges(producer, write)):
                 return None
             return replace(producer, write=write)
@@ -145,9 +145,11 @@ class _Part:
     """By which the producer writes the dimension."""
 
 
-def _written(producer: Operator, change: Operator) -> Access | None:
+def _written(producer: Operator, change: Operator, graph: Graph) -> Access | None:
     """The write of a producer through an index change, None where the parts of a dimension do not make up the whole of it."""
     (read,) = change.reads
+    if _is_same(change, graph):
+        return producer.write.of(change.write.tensor)
     if not all(index.is_axis() or index == Index() for index in change.write.indices):
         return None
     if read.guard is not None or read.lookups or not all(index.is_axis() or index == Index() for index in producer.write.indices):
@@ -163,6 +165,13 @@ def _written(producer: Operator, change: Operator) -> Access | None:
     fused = [_joined([part for part in known if index.axes() == {part.axis}]) for index in change.write.indices]
     indices = _with_single(fused, single, change)
     return Access(change.write.tensor, tuple(indices)) if _covers(producer, change, indices) else None
+
+
+def _is_same(change: Operator, graph: Graph) -> bool:
+    """Whether an index change leaves every element where it is."""
+    (read,), written = change.reads, change.write
+    has_all = graph.tensor(read.tensor).shape == graph.tensor(written.tensor).shape
+    return has_all and read.indices == written.indices and read.guard is None and not read.lookups
 
 
 def _with_single(indices: list[Index], single: list[Index], change: Operator) -> list[Index]:
