@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from math import inf
 from pprint import pformat
 
 from tilewright import settings
@@ -230,7 +231,9 @@ def _with_merged_arguments(graph: Graph, machine: Machine) -> Graph:
 def _merged_arguments(declared: Graph, planned: Graph) -> tuple[MergedArgument, ...]:
     """The inputs and outputs of which a plan has fewer dimensions than callers."""
     pairs = [(declared.tensor(name), planned.tensor(name)) for name in (*declared.inputs, *declared.outputs)]
-    return tuple(MergedArgument(tensor, joined_dims(tensor.shape, one.shape)) for tensor, one in pairs if tensor.shape != one.shape)
+    return tuple(
+        MergedArgument(tensor, joined_dims(tensor.shape, one.shape)) for tensor, one in pairs if tensor.shape != one.shape
+    )
 
 
 def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> tuple[Rewrite, ...]:
@@ -300,7 +303,7 @@ def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision, 
     layouts = choose_layouts(prices, precision)
     rivals = list(layouts.rivals()) if is_small(graph) else [layouts]
     chosen = [_chosen(prices, rival, precision) for rival in rivals]
-    return min(chosen, key=lambda one: _seconds_on_cores(one, known)) if len(chosen) > 1 else chosen[0]
+    return min(chosen, key=lambda one: _rank(one, known)) if len(chosen) > 1 else chosen[0]
 
 
 def _chosen(prices: AlgorithmPrices, layouts: ChosenLayouts, precision: Precision) -> Chosen:
@@ -310,14 +313,15 @@ def _chosen(prices: AlgorithmPrices, layouts: ChosenLayouts, precision: Precisio
     return replace(choose_algorithms(prices.of(laid_out), precision), images=layouts.reported())
 
 
-def _seconds_on_cores(chosen: Chosen, known: KnownDivisions) -> float:
-    """The time of the chains that a graph is cut into, on all cores; infinite where there is no plan."""
+def _rank(chosen: Chosen, known: KnownDivisions) -> tuple[float, float]:
+    """The number of chains that a graph is cut into, where all is to be fused that can be, and their time on all cores; infinite
+    where there is no plan."""
     _, rest = split(rewrite(chosen.graph, PLANNING_FORMS, marks=False))
     try:
         plans = partition_with(rest, known, apart=chosen.apart).plans
     except TilewrightError:
-        return float("inf")
-    return sum(plan.price.on(plan.machine.cores) for plan in plans)
+        return inf, inf
+    return len(plans) if known.options.fuse else 0, sum(plan.price.on(plan.machine.cores) for plan in plans)
 
 
 def _simplified(graph: Graph, ends: frozenset[str], *, merges: bool = False) -> Graph:

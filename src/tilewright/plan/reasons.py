@@ -72,7 +72,15 @@ class OtherAlgorithm:
     operator: OperatorName
 
 
-Alternative: TypeAlias = EveryOperatorAlone | OnePart | OtherLoops | OtherKernel | OtherAlgorithm
+@record
+class OtherAlgorithms:
+    """Other ways to compute neighbours: as one chain, or apart."""
+
+    ways: tuple[OtherAlgorithm, ...]
+    is_one_chain: bool
+
+
+Alternative: TypeAlias = EveryOperatorAlone | OnePart | OtherLoops | OtherKernel | OtherAlgorithm | OtherAlgorithms
 """What a plan could have been."""
 
 
@@ -93,6 +101,10 @@ class Defeat(Enum):
     SLOWER = auto()
     SLOWER_THAN = auto()
     """It is slower than a winner that has a name."""
+    SLOWER_AS_ONE = auto()
+    """It is slower than the same operators apart."""
+    SLOWER_APART = auto()
+    """It is slower than the same operators as one chain."""
     SLOWER_WITH_NEIGHBOUR = auto()
     """It is faster alone, but a winner that has a name can be fused with its neighbour."""
     LITTLE_GAIN = auto()

@@ -19,6 +19,8 @@ DEFEATS = {
     Defeat.DOES_NOT_FIT: "does not fit its share of {beside}",
     Defeat.SLOWER: "slower",
     Defeat.SLOWER_THAN: "{beside} is faster",
+    Defeat.SLOWER_AS_ONE: "apart is faster",
+    Defeat.SLOWER_APART: "one kernel is faster",
     Defeat.SLOWER_WITH_NEIGHBOUR: "{beside} is faster together with its neighbour",
     Defeat.LITTLE_GAIN: "gains too little for another loop",
     Defeat.EDGES_AND_RATE: "edges and rate",
@@ -83,6 +85,8 @@ def alternative_text(alternative: reasons.Alternative) -> str:
             return f"{storage.value}, {_loops_text(loops)}"
         case reasons.OtherAlgorithm(algorithm, operator):
             return f"{operator} by {algorithm_text(algorithm)}"
+        case reasons.OtherAlgorithms(ways, is_one_chain):
+            return f"{'one kernel' if is_one_chain else 'apart'}, {' and '.join(map(alternative_text, ways))}"
         case reasons.OtherKernel(kernel, operator):
             return f"micro kernel {kernel} for {operator}"
         case _:

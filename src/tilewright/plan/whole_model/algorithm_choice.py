@@ -18,11 +18,12 @@ from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
-from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm
+from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm, OtherAlgorithms
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime
 from tilewright.plan.whole_model.forms import Near
 from tilewright.plan.whole_model.groups import DataFlow
+from tilewright.plan.whole_model.one_chain import Neighbour, cheapest_chain
 from tilewright.precision import Precision
 from tilewright.records import record
 
@@ -118,10 +119,13 @@ class _Choice:
     planned: Near[_Offers] = field(default_factory=Near)
     """Offers that are not taken over."""
     pairs: Near[_Pair] = field(default_factory=Near)
+    lost_pairs: dict[str, tuple[Rejected, ...]] = field(default_factory=dict)
+    """By the second operator of two that could be one chain: this chain, or the two apart."""
 
     def rejected(self) -> dict[str, tuple[Rejected, ...]]:
         """The algorithms that lost, by operator."""
-        return {name: tuple(offers.rejected(self.chosen[name])) for name, offers in self.offers.items()}
+        alone = {name: tuple(offers.rejected(self.chosen[name])) for name, offers in self.offers.items()}
+        return {name: (*self.lost_pairs.get(name, ()), *losers) for name, losers in alone.items()}
 
     def apart(self) -> frozenset[str]:
         """What algorithms read by tiles."""
@@ -176,14 +180,33 @@ class _Choice:
     def _pair(self, first: _Offers, second: _Offers) -> _Pair:
         """Other ways to compute two neighbours, or those of a near pair of the same form."""
         part = self._part(first.operator, second.operator)
+        if not self.prices.known.takes_over:
+            return self._as_one_chain(part, first, second)
         form = part.form([first.algorithms, second.algorithms])
         form = replace(form, structure=(form.structure, first.best.name, second.best.name))
-        near = self.pairs.nearest(form) if self.prices.known.takes_over else None
+        near = self.pairs.nearest(form)
         if near is not None and near.known.margin >= TURN * near.distance:
             return near.known
         pair = self._planned_pair(part, self._own(first), self._own(second))
         self.pairs.add(form, pair)
         return pair
+
+    def _as_one_chain(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
+        """The ways by which two neighbours are one chain where that is cheaper than the best alone, or wanted whatever it costs."""
+        apart = first.best, second.best
+        apart_s, gain = self.prices.time(part, _ways(first, second, apart)).cores_s, coefficients_for(self.machine).least_gain
+        limit_s = inf if self.prices.options.fuse else apart_s / gain
+        neighbours = (Neighbour(one.operator, self.prices.part([one.operator]), one.times) for one in (first, second))
+        one = cheapest_chain(self.prices, part, *neighbours, limit_s)
+        if one is None or one.ways == apart:
+            return _Pair(None)
+        wins = not one.time.is_bound and one.time.cores_s < limit_s
+        lost, lost_s, won_s = (apart, apart_s, one.time.cores_s) if wins else (one.ways, one.time.cores_s, apart_s)
+        ways = tuple(OtherAlgorithm(algorithm.name, name) for name, algorithm in _ways(first, second, lost).items())
+        reason = LossReason(Defeat.SLOWER_APART if wins else Defeat.SLOWER_AS_ONE, is_bound=one.time.is_bound)
+        loser = Rejected(OtherAlgorithms(ways, is_one_chain=not wins), lost_s, won_s, "s", reason)
+        self.lost_pairs[second.operator.name] = (loser,)
+        return _Pair(one.ways if wins else None)
 
     def _own(self, offers: _Offers) -> _Offers:
         """Offers with times of their operator, not of another."""

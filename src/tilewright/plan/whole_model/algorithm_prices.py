@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
+from math import isinf, prod
 
 from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
@@ -21,6 +21,7 @@ from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import source_position
 from tilewright.plan.model.needed_work import least_bytes
+from tilewright.plan.search.exact_search import least_times_above
 from tilewright.plan.whole_model.forms import Form, form_of
 from tilewright.plan.whole_model.groups import DataFlow, Group, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
@@ -186,6 +187,22 @@ class AlgorithmPrices:
         """Whether no tensor inside a part has to be stored as a whole because several axes walk one dimension of it."""
         operators = self._expanded(part, algorithms).graph.operators
         return all(index.is_axis() or not index.terms for operator in operators[:-1] for index in operator.write.indices)
+
+    def is_one_group(self, part: Part, algorithms: Algorithms) -> bool:
+        """Whether nothing inside a part has to go through memory."""
+        return len(self._expanded(part, algorithms).groups) == 1
+
+    def time_as_one_chain(self, part: Part, algorithms: Algorithms, limit_s: float) -> PartTime:
+        """The time of a part of one group as one chain, or the least that it takes if that is more than a limit on all cores."""
+        (group,) = self._expanded(part, algorithms).groups
+        try:
+            least = None if isinf(limit_s) else least_times_above(self.options.problem(group.chain), limit_s)
+            if least is not None:
+                return PartTime(least.cores_s, least.seconds, is_bound=True)
+            price = self.options.price(group.chain).price
+        except (PlanningError, UnsupportedOperation):
+            return NO_PLAN
+        return PartTime(price.on(self.options.machine.cores), price.seconds)
 
     def _expanded(self, part: Part, algorithms: Algorithms) -> Expansion:
         key = id(part), _names(part, algorithms)
