@@ -284,15 +284,19 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
 
 def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> Chosen:
-    """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on; arguments keep their shapes."""
+    """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on.
+
+    Arguments keep their shapes.
+    """
     return _with_algorithms(graph, known_divisions(graph, _options(machine, fuse, precision)), precision, merges=False)
 
 
 def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision, *, merges: bool) -> Chosen:
     """A graph with layouts of the images between its operators, and an algorithm for every operator.
 
-    With `merges` dimensions of arguments become one where the algorithms do not tell them apart. Small graphs are planned as a whole in several layouts, of which the one that takes the least time is kept. A device with
-    algorithms of its own, or a planner, chooses no others.
+    With `merges` dimensions of arguments become one where the algorithms do not tell them apart. Small graphs are planned as a
+    whole in several layouts, of which the one that takes the least time is kept. A device with algorithms of its own, or a
+    planner, chooses no others.
     """
     options = known.options
     own = for_machine(options.machine).algorithms(graph)
@@ -303,7 +307,8 @@ def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision, 
     layouts = choose_layouts(prices, precision)
     rivals = list(layouts.rivals()) if is_small(graph) else [layouts]
     chosen = [_chosen(prices, rival, precision) for rival in rivals]
-    return min(chosen, key=lambda one: _rank(one, known)) if len(chosen) > 1 else chosen[0]
+    best = min(chosen, key=lambda one: _rank(one, known)) if len(chosen) > 1 else chosen[0]
+    return best.beside(chosen)
 
 
 def _chosen(prices: AlgorithmPrices, layouts: ChosenLayouts, precision: Precision) -> Chosen:

@@ -9,7 +9,7 @@ from tilewright.graph.short_names import short_name
 from tilewright.lower.workspace import arena_bytes
 from tilewright.plan.binding import bound
 from tilewright.plan.chains import Names, canonical_form
-from tilewright.plan.reasons import OtherAlgorithm
+from tilewright.plan.reasons import OtherAlgorithm, OtherAlgorithms
 from tilewright.plan.types import Cut, ModelPlan, Plan, Rejected
 from tilewright.records import record
 from tilewright.report import units
@@ -113,7 +113,7 @@ def _of_kinds(kinds: tuple[Kind, ...], texts: Callable[[Plan], Iterable[str]]) -
 
 
 def _is_algorithm(lost: Rejected) -> bool:
-    return isinstance(lost.alternative, OtherAlgorithm)
+    return isinstance(lost.alternative, OtherAlgorithm | OtherAlgorithms)
 
 
 def _decisions(kinds: tuple[Kind, ...]) -> list[str]:

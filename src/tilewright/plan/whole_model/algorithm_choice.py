@@ -7,7 +7,7 @@ cheapest ways of two operators may be such that the two cannot be fused, while o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, log
@@ -18,12 +18,12 @@ from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
-from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm, OtherAlgorithms
+from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime
 from tilewright.plan.whole_model.forms import Near
 from tilewright.plan.whole_model.groups import DataFlow
-from tilewright.plan.whole_model.one_chain import Neighbour, cheapest_chain
+from tilewright.plan.whole_model.one_chain import Compared, Neighbour, Ways, cheapest_chain
 from tilewright.precision import Precision
 from tilewright.records import record
 
@@ -41,6 +41,15 @@ class Chosen:
     apart: frozenset[str]
     """Tensors before which chains end (`Algorithm.reads_tiles`)."""
     images: ImageLayouts | None = None
+    compared: Mapping[str, Compared] = field(default_factory=dict)
+    """Neighbours as one chain and apart, by the second of them."""
+
+    def beside(self, rivals: Iterable[Chosen]) -> Chosen:
+        """The same with what it was compared to, of all rivals what would cost least."""
+        others = [rival.compared for rival in rivals]
+        compared = {name: own.beside(other[name] for other in others if name in other) for name, own in self.compared.items()}
+        lost = {name: (loser,) for name, one in compared.items() if (loser := one.rejected()) is not None}
+        return replace(self, rejected={name: (*lost.get(name, ()), *losers) for name, losers in self.rejected.items()})
 
     def reported(self, model_plan: ModelPlan) -> ModelPlan:
         """A plan of the graph, each chain with the algorithms that lost for its operators."""
@@ -66,7 +75,7 @@ def choose_algorithms(prices: AlgorithmPrices, precision: Precision = Precision.
     if others:
         whole = expanded(graph, others, prices.constants, machine)
         graph = prices.simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
-    return Chosen(graph, choice.rejected(), choice.apart())
+    return Chosen(graph, choice.rejected(), choice.apart(), compared=choice.compared)
 
 
 @record
@@ -119,13 +128,12 @@ class _Choice:
     planned: Near[_Offers] = field(default_factory=Near)
     """Offers that are not taken over."""
     pairs: Near[_Pair] = field(default_factory=Near)
-    lost_pairs: dict[str, tuple[Rejected, ...]] = field(default_factory=dict)
-    """By the second operator of two that could be one chain: this chain, or the two apart."""
+    compared: dict[str, Compared] = field(default_factory=dict)
+    """Neighbours as one chain and apart, by the second of them."""
 
     def rejected(self) -> dict[str, tuple[Rejected, ...]]:
         """The algorithms that lost, by operator."""
-        alone = {name: tuple(offers.rejected(self.chosen[name])) for name, offers in self.offers.items()}
-        return {name: (*self.lost_pairs.get(name, ()), *losers) for name, losers in alone.items()}
+        return {name: tuple(offers.rejected(self.chosen[name])) for name, offers in self.offers.items()}
 
     def apart(self) -> frozenset[str]:
         """What algorithms read by tiles."""
@@ -192,21 +200,17 @@ class _Choice:
         return pair
 
     def _as_one_chain(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
-        """The ways by which two neighbours are one chain where that is cheaper than the best alone, or wanted whatever it costs."""
-        apart = first.best, second.best
-        apart_s, gain = self.prices.time(part, _ways(first, second, apart)).cores_s, coefficients_for(self.machine).least_gain
-        limit_s = inf if self.prices.options.fuse else apart_s / gain
-        neighbours = (Neighbour(one.operator, self.prices.part([one.operator]), one.times) for one in (first, second))
-        one = cheapest_chain(self.prices, part, *neighbours, limit_s)
-        if one is None or one.ways == apart:
-            return _Pair(None)
-        wins = not one.time.is_bound and one.time.cores_s < limit_s
-        lost, lost_s, won_s = (apart, apart_s, one.time.cores_s) if wins else (one.ways, one.time.cores_s, apart_s)
-        ways = tuple(OtherAlgorithm(algorithm.name, name) for name, algorithm in _ways(first, second, lost).items())
-        reason = LossReason(Defeat.SLOWER_APART if wins else Defeat.SLOWER_AS_ONE, is_bound=one.time.is_bound)
-        loser = Rejected(OtherAlgorithms(ways, is_one_chain=not wins), lost_s, won_s, "s", reason)
-        self.lost_pairs[second.operator.name] = (loser,)
-        return _Pair(one.ways if wins else None)
+        """The ways by which two neighbours are one chain, where that is cheaper than the best alone or wanted at any cost."""
+        best, gain = (first.best, second.best), coefficients_for(self.machine).least_gain
+        apart = Ways(best, self.prices.time(part, _ways(first, second, best)))
+        limit_s = inf if self.prices.options.fuse else apart.time.cores_s / gain
+        before, after = (Neighbour(one.operator, self.prices.part([one.operator]), one.times) for one in (first, second))
+        one = cheapest_chain(self.prices, part, before, after, limit_s)
+        is_one = one is not None and one.time.cores_s < limit_s
+        if one is None or one.algorithms != best:
+            names = first.operator.name, second.operator.name
+            self.compared[second.operator.name] = Compared(names, one, apart, is_one)
+        return _Pair(one.algorithms if one is not None and is_one and one.algorithms != best else None)
 
     def _own(self, offers: _Offers) -> _Offers:
         """Offers with times of their operator, not of another."""

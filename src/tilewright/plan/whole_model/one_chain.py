@@ -6,11 +6,14 @@ blocks can hold producer and consumer. Two operators are one chain where neither
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 from tilewright.graph.types import Operator
 from tilewright.plan.algorithms.definition import Algorithm
+from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm, OtherAlgorithms
+from tilewright.plan.types import Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Part, PartTime
 from tilewright.records import record
 
@@ -25,35 +28,62 @@ class Neighbour:
 
 
 @record
-class OneChain:
-    """Algorithms of two operators as one chain, and its time, or the least that it takes."""
+class Ways:
+    """Algorithms of two operators, and the time of these, or the least that they take."""
 
-    ways: tuple[Algorithm, Algorithm]
+    algorithms: tuple[Algorithm, Algorithm]
     time: PartTime
 
 
-def cheapest_chain(prices: AlgorithmPrices, both: Part, first: Neighbour, second: Neighbour, limit_s: float) -> OneChain | None:
+@record
+class Compared:
+    """Two operators as one chain, if any algorithms make them one, and by the algorithms that are best alone."""
+
+    operators: tuple[str, str]
+    one: Ways | None
+    apart: Ways
+    is_one: bool
+    """What was chosen."""
+
+    def beside(self, rivals: Iterable[Compared]) -> Compared:
+        """The same with the loser that would cost least among rivals, such as of images in another layout."""
+        every = [self, *rivals]
+        if self.is_one:
+            return replace(self, apart=min((one.apart for one in every), key=_rank))
+        return replace(self, one=min((one.one for one in every if one.one is not None), key=_rank, default=None))
+
+    def rejected(self) -> Rejected | None:
+        """The loser with its time and the winner's; None where the two are no chain."""
+        if self.one is None:
+            return None
+        lost, won = (self.apart, self.one) if self.is_one else (self.one, self.apart)
+        names = zip(lost.algorithms, self.operators, strict=True)
+        ways = tuple(OtherAlgorithm(algorithm.name, operator) for algorithm, operator in names)
+        reason = LossReason(Defeat.SLOWER_APART if self.is_one else Defeat.SLOWER_AS_ONE, is_bound=lost.time.is_bound)
+        return Rejected(OtherAlgorithms(ways, not self.is_one), lost.time.cores_s, won.time.cores_s, "s", reason)
+
+
+def cheapest_chain(prices: AlgorithmPrices, both: Part, first: Neighbour, second: Neighbour, limit_s: float) -> Ways | None:
     """The algorithms by which two operators, which are a part together, cost least as one chain; None where none makes one.
 
     Chains that take more than a limit are not planned: of these it is the one that may cost least. Algorithms that cost least
     alone come first, so that others are seldom planned.
     """
-    best: OneChain | None = None
-    for ways in sorted(
-        _candidates(prices, first, second), key=lambda ways: first.times[ways[0]].thread_s + second.times[ways[1]].thread_s
-    ):
-        named = {first.operator.name: ways[0], second.operator.name: ways[1]}
+    best: Ways | None = None
+    candidates = _candidates(prices, first, second)
+    for algorithms in sorted(candidates, key=lambda ways: first.times[ways[0]].thread_s + second.times[ways[1]].thread_s):
+        named = dict(zip((first.operator.name, second.operator.name), algorithms, strict=True))
         if not prices.is_one_group(both, named):
             continue
         known_s = limit_s if best is None or best.time.is_bound else min(limit_s, best.time.cores_s)
-        time = prices.time_as_one_chain(both, named, known_s)
-        if time != NO_PLAN and (best is None or _rank(time) < _rank(best.time)):
-            best = OneChain(ways, time)
+        found = Ways(algorithms, prices.time_as_one_chain(both, named, known_s))
+        if found.time != NO_PLAN and (best is None or _rank(found) < _rank(best)):
+            best = found
     return best
 
 
-def _rank(time: PartTime) -> tuple[bool, PartTime]:
-    return time.is_bound, time
+def _rank(ways: Ways) -> tuple[bool, PartTime]:
+    return ways.time.is_bound, ways.time
 
 
 def _candidates(prices: AlgorithmPrices, first: Neighbour, second: Neighbour) -> Iterator[tuple[Algorithm, Algorithm]]:
