@@ -39,7 +39,7 @@ from tilewright.precision import Precision
 ALGORITHMS = {F2: 2, F2_ROWS: 2, F4: 4}
 """With the side of their tiles."""
 NAMES = [algorithm.name for algorithm in ALGORITHMS]
-APPLIES = {"padded", "one point", "groups", "an empty batch"}
+APPLIES = {"padded", "one point", "groups", "a volume", "an empty batch"}
 """Of the cases of all algorithms."""
 SAME = {"pads": (1, 1, 1, 1)}
 
@@ -61,9 +61,9 @@ def test_filters_of_three_by_three_neighbours(name: str) -> None:
         (((1, 1, 9, 9), (8, 1, 3, 3)), SAME),
         (((1, 8, 9, 9), (4, 8, 3, 3)), {**SAME, "dtype": "int32"}),
         (((1, 8, 9), (4, 8, 3)), {"pads": (1, 1)}),
-        (((1, 8, 4, 9, 9), (4, 8, 3, 3, 3)), {"pads": (1,) * 6}),
+        (((1, 8, 4, 9, 9), (4, 8, 3, 3, 3)), {"pads": (1,) * 6, "strides": (1, 2, 1)}),
     ],
-    ids=["steps", "a wider reach", "two taps", "by channel", "one channel", "integers", "one dimension", "a volume"],
+    ids=["steps", "a wider reach", "two taps", "by channel", "one channel", "integers", "one dimension", "a volume with steps"],
 )
 def test_an_assumption_fails(shapes: tuple[tuple[int, ...], tuple[int, ...]], attributes: dict[str, Any]) -> None:
     assert not set(NAMES) & set(names(convolved(*shapes, **attributes)))
@@ -125,9 +125,17 @@ def test_any_layout(image: tuple[int, ...]) -> None:
             np.testing.assert_allclose(found, exact, atol=1e-4)
 
 
-def test_groups() -> None:
+@pytest.mark.parametrize(
+    "graph",
+    [
+        convolved((2, 12, 7, 10), (6, 4, 3, 3), group=3, **SAME),
+        convolved((1, 4, 5, 6, 7), (4, 2, 3, 3, 3), pads=(1, 1, 0, 1, 1, 2), strides=(2, 1, 1), group=2),
+        convolved((2, 3, 4, 5, 4), (4, 3, 2, 3, 3), pads=(1, 1, 1, 1, 1, 1), dilations=(2, 1, 1)),
+    ],
+    ids=["groups", "groups of a volume, with steps", "a volume, dilated"],
+)
+def test_groups_and_volumes(graph: Graph) -> None:
     random = np.random.default_rng(0)
-    graph = convolved((2, 12, 7, 10), (6, 4, 3, 3), group=3, **SAME)
     x, w = (random.standard_normal(graph.tensor(name).shape).astype(np.float32) for name in "xw")
     (exact,) = evaluate(graph, {"x": x, "w": w}, dtype="float64").values()
     for algorithm in ALGORITHMS:

@@ -9,6 +9,8 @@ filter, in place of 9 m^2. With the matrices of `toom_cook.py`, and U = G w G^T,
     result   S[ty, a, v, tx, o] = sum(i) A^T[a, i] M[i, v, ty, tx, o]
              y[ty, a, tx, b, o] = sum(i) A^T[b, i] S[ty, a, i, tx, o]
 
+Of three dimensions each plane is transformed by itself, and the products sum over the taps along the first one, too.
+
 Short rows of tiles fill no micro tile, and the filters pass by again for every row. `tiles_in_rows` takes all tiles of an image
 as rows of one product, M[u, v, t, o] with t = ty columns + tx; then no chain can hold a block of the rows of tiles from the image
 to the result, and data and products of the whole image lie in memory. On one core of a Xeon (L2 2 MiB), as rows of one
@@ -46,6 +48,8 @@ from tilewright.records import record
 
 TAPS = 3
 """Of filters, along both dimensions."""
+MOST_DIMENSIONS = 3
+"""Along which windows move: tiles lie along the last two, and the products sum over the taps of others."""
 SHORT_ROW = 32
 """Outputs of a row, and of a column, up to which all tiles are offered as rows of one product. Seven layers of 35 to 224 took
 0.93 to 1.58 of the time so (Xeon), of 7, 14 and 28 0.78 to 1.11."""
@@ -63,7 +67,7 @@ def applies(problem: Problem, *, tiles_in_rows: bool = False) -> bool:
 
     Tiles in rows are for rows that leave much of micro tiles empty; longer ones would only be planned in vain.
     """
-    sliding = square_windows(problem)
+    sliding = square_windows(problem, most_dimensions=MOST_DIMENSIONS)
     if sliding is None or (tiles_in_rows and not has_short_rows(sliding)):
         return False
     tensors = (problem.operand(0), problem.operand(1), problem.result)
@@ -72,19 +76,27 @@ def applies(problem: Problem, *, tiles_in_rows: bool = False) -> bool:
     return is_float and (guard is None or isfinite(guard.otherwise))
 
 
-def square_windows(problem: Problem) -> SlidingProduct | None:
-    """The windows of an operator that sums channels of filters of 3 x 3 neighbours, which move by one; None of others."""
+def square_windows(problem: Problem, *, most_dimensions: int = 2) -> SlidingProduct | None:
+    """The windows of an operator that sums channels of filters of 3 x 3 neighbours, which move by one; None of others.
+
+    Before these two there may be other dimensions, of any windows.
+    """
     sliding = sliding_product(problem)
-    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not sliding.summed_channels:
+    if (
+        sliding is None
+        or not 2 <= len(sliding.slides) <= most_dimensions
+        or not sliding.roles.filters
+        or not sliding.summed_channels
+    ):
         return None
-    is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides)
-    steps = {step for slide in sliding.slides for step in (slide.stride, slide.dilation)}
+    is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides[-2:])
+    steps = {step for slide in sliding.slides[-2:] for step in (slide.stride, slide.dilation)}
     return sliding if is_square and steps == {1} else None
 
 
 def has_short_rows(sliding: SlidingProduct) -> bool:
     """Whether rows and columns of outputs are so short that all tiles are offered as rows of one product."""
-    return all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides)
+    return all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides[-2:])
 
 
 def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
@@ -107,10 +119,10 @@ class Expansion:
     """What becomes of a result, `MOVED`, when it is put into its place."""
 
     def data(self) -> Tensor:
-        """V[u, v, batch, ty, tx, channel]."""
-        batch, (ty, tx), (u, v) = self.sliding.roles.batch, self._tiles(), self._points()
+        """V[u, v, batch, plane, ty, tx, channel]."""
+        batch, (ty, tx), (u, v) = (*self.sliding.roles.batch, *self._planes()), self._tiles(), self._points()
         step, i, channels = self.matrices.outputs, self._entry(), parallel(self.sliding.channels)
-        image = self._image(tuple(step * points((tile,)) + TAPS - 1 for tile in (ty, tx)))
+        image = self._image((*self.sliding.seen[:-2], *(step * points((tile,)) + TAPS - 1 for tile in (ty, tx))))
         x = self._axis("x", step * points((tx,)) + TAPS - 1)
         matrix = self._matrix(self.matrices.input)
         read = (*plain(batch), _position(ty, step, i), axis_index(x.name), number(channels))
@@ -127,29 +139,32 @@ class Expansion:
         return self.sliding.roles.weights
 
     def filters(self) -> Tensor:
-        """U[u, v, group, channel, filter]."""
+        """U[u, v, taps of other dimensions, group, channel, filter]."""
         roles, (u, v), matrix = self.sliding.roles, self._points(), self._matrix(self.matrices.filter)
-        first, second = (expected(slide.tap) for slide in self.sliding.slides)
-        others = (*roles.group, *parallel(self.sliding.summed_channels), *roles.filters)
+        first, second = (expected(slide.tap) for slide in self.sliding.slides[-2:])
+        others = (*parallel(self._other_taps()), *roles.group, *parallel(self.sliding.summed_channels), *roles.filters)
         rows = self._sums((u, *others, *parallel((second,))), (first,), _entries(matrix, u, first), self._weights())
         read = Access(rows.name, plain((u, *others, second)))
         return self._sums((u, v, *others), (second,), _entries(matrix, v, second), read)
 
     def products(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
-        """M[u, v, batch, ty, tx, group, filter], summed in a type; of tiles in rows by sums over all tiles as one axis."""
-        roles, summed, tiles = self.sliding.roles, self.sliding.summed_channels, self._tiles()
+        """M[u, v, batch, outputs of other dimensions, ty, tx, group, filter], summed in a type; of tiles in rows by sums over all
+        tiles as one axis."""
+        roles, summed, tiles = self.sliding.roles, (*self._other_taps(), *self.sliding.summed_channels), self._tiles()
         walked = (self._axis("tile", points(tiles)),) if self.tiles_in_rows else tiles
-        outer = (*self._points(), *roles.batch, *walked)
-        lines = self.builder.reshape(data, extents((*outer, *self.sliding.channels)))
-        image = Access(lines.name, plain((*outer, *self.sliding.channels)))
-        weights = Access(filters.name, plain((*self._points(), *roles.group, *summed, *roles.filters)))
-        found = self._sums((*outer, *roles.group, *roles.filters), summed, image, weights, dtype)
-        return self.builder.reshape(found, extents((*self._points(), *roles.batch, *tiles, *roles.result_channels)))
+        before, others = (*self._points(), *roles.batch), roles.outputs[:-2]
+        lines = self.builder.reshape(data, extents((*before, *self._planes(), *walked, *self.sliding.channels)))
+        positions = (slide.position() for slide in self.sliding.slides[:-2])
+        image = Access(lines.name, (*plain(before), *positions, *plain((*walked, *self.sliding.channels))))
+        inner = (*self._other_taps(), *roles.group, *self.sliding.summed_channels, *roles.filters)
+        weights = Access(filters.name, plain((*self._points(), *inner)))
+        found = self._sums((*before, *others, *walked, *roles.group, *roles.filters), summed, image, weights, dtype)
+        return self.builder.reshape(found, extents((*before, *others, *tiles, *roles.result_channels)))
 
     def results(self, products: Tensor) -> Tensor:
-        """y[batch, ty, a, tx, b, group, filter]."""
+        """y[batch, outputs of other dimensions, ty, a, tx, b, group, filter]."""
         roles, (ty, tx), (_, v), i = self.sliding.roles, self._tiles(), self._points(), self._entry()
-        batch, channels, matrix = roles.batch, roles.result_channels, self._matrix(self.matrices.output)
+        batch, channels, matrix = (*roles.batch, *roles.outputs[:-2]), roles.result_channels, self._matrix(self.matrices.output)
         a, b = (self._axis(name, self.matrices.outputs) for name in "ab")
         read = Access(products.name, plain((i, v, *batch, ty, tx, *channels)))
         rows = self._sums((*batch, ty, a, v, tx, *channels), (i,), _entries(matrix, a, i), read)
@@ -160,7 +175,7 @@ class Expansion:
         """The result of the operator: without what the last tiles have beyond the image."""
         roles, channels = self.sliding.roles, self.sliding.roles.result_channels
         lengths = (points((tile,)) * self.matrices.outputs for tile in self._tiles())
-        lines = self.builder.reshape(results, (*extents(roles.batch), *lengths, *extents(channels)))
+        lines = self.builder.reshape(results, (*extents((*roles.batch, *roles.outputs[:-2])), *lengths, *extents(channels)))
         read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
         return roles.in_place(self.builder, read, "crop", self.body)
 
@@ -173,9 +188,17 @@ class Expansion:
 
     def _tiles(self) -> tuple[Axis, Axis]:
         """The tiles along both dimensions; the last may see points beyond the padded image, which are 0."""
-        outputs = (points((slide.output,)) for slide in self.sliding.slides)
+        outputs = (points((slide.output,)) for slide in self.sliding.slides[-2:])
         ty, tx = (self._axis(name, -(-each // self.matrices.outputs)) for name, each in zip(("ty", "tx"), outputs, strict=True))
         return ty, tx
+
+    def _planes(self) -> Axes:
+        """The padded image along dimensions before those of the tiles."""
+        return self.sliding.seen_axes()[:-2]
+
+    def _other_taps(self) -> Axes:
+        """The taps along these dimensions."""
+        return tuple(slide.tap for slide in self.sliding.slides[:-2] if slide.tap is not None)
 
     def _points(self) -> tuple[Axis, Axis]:
         """The products of a tile, along both dimensions."""
