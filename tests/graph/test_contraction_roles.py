@@ -8,7 +8,7 @@ from tests.plan.cases import contraction, elementwise
 from tilewright.errors import PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 
-EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3}
+EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3, "p": 64}
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,8 @@ EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3}
         ("bk,bk->b", ContractionRoles(0, 1, None, None, "k", ("b",))),
         ("bm,bn->mnb", ContractionRoles(1, 0, "n", "m", None, ("b",))),
         ("mkh,khn->mn", ContractionRoles(0, 1, "m", "n", "k", ("h",))),
+        ("mpk,kpn->mn", ContractionRoles(0, 1, "m", "n", "k", ("p",))),
+        ("mkp,kpn->mn", ContractionRoles(0, 1, "m", "n", "p", ("k",))),
         ("bmk,kn->bmn", ContractionRoles(0, 1, "m", "n", "k", ("b",))),
         ("mk,n->mn", ContractionRoles(0, 1, "m", "n", "k", ())),
     ],

@@ -37,7 +37,8 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     The column is an axis of exactly one read, which becomes the right operand: the write's last dimension if it is such
     an axis, else the largest. The row is the largest axis of the other read that is written and not in the right one.
     The depth is the largest reduction axis, those that both reads have first. Ties go to the operator's order of axes,
-    but those of rows to the last one: of rows and columns of pixels a tile then walks along lines of memory.
+    but those of rows to the last one: of rows and columns of pixels a tile then walks along lines of memory. Those of the depth
+    go to the axis along which the left operand is read side by side.
     Raises `PlanningError` for an operator that is not a contraction. For "mk,k->m" the matrix is the right operand:
 
     >>> from tilewright.graph.expressions.index import axis
@@ -59,7 +60,7 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     left = 1 - right
     row = _largest(operator, (reads[left] - reads[right]) & written, last=True)
     reductions = {axis.name for axis in operator.reduction_axes()}
-    depth = _largest(operator, reductions & reads[0] & reads[1]) or _largest(operator, reductions)
+    depth = _depth(operator, reductions & reads[0] & reads[1], left) or _largest(operator, reductions)
     outer = tuple(axis.name for axis in operator.axes if axis.name not in (row, column, depth))
     return ContractionRoles(left, right, row, column, depth, outer)
 
@@ -82,6 +83,17 @@ def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, 
     """The reduction axes around the depth, innermost first."""
     reductions = {axis.name for axis in operator.reduction_axes()}
     return tuple(name for name in reversed(roles.outer) if name in reductions)
+
+
+def _depth(operator: Operator, names: set[str], left: int) -> str | None:
+    """The largest of these axes; of equal ones that along which neighbours lie side by side in the left operand."""
+    largest, nearest = _largest(operator, names), operator.reads[left].innermost()
+    is_equal = largest is not None and nearest in names and _extent(operator, nearest) == _extent(operator, largest)
+    return nearest if is_equal else largest
+
+
+def _extent(operator: Operator, name: str | None) -> int:
+    return planned_extent(operator.axis(name or "").extent)
 
 
 def _largest(operator: Operator, names: Iterable[str], *, last: bool = False) -> str | None:
