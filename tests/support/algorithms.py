@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -38,6 +39,18 @@ def forced(name: str) -> Iterator[None]:
     def of(problem: Problem, precision: Precision) -> tuple[Algorithm, ...]:
         found = applicable(problem, precision)
         return tuple(algorithm for algorithm in found if algorithm.name == name) or found
+
+    with patch.object(algorithm_choice, "applicable", of):
+        yield
+
+
+@contextmanager
+def drawn(seed: int) -> Iterator[None]:
+    """Inside, planning knows one algorithm of every operator, drawn of those that apply; a seed says which."""
+
+    def of(problem: Problem, precision: Precision) -> tuple[Algorithm, ...]:
+        found = applicable(problem, precision)
+        return (random.Random(f"{seed} {problem.operator.name}").choice(found),) if found else ()
 
     with patch.object(algorithm_choice, "applicable", of):
         yield

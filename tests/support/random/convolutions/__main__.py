@@ -7,18 +7,21 @@ from dataclasses import replace
 
 from tests.support.random.convolutions.drawing import program
 from tests.support.random.convolutions.judging import outcome, shrunk
+from tests.support.random.convolutions.program import Convolution
 from tests.support.sweeps import seeds_parser, swept, tried_program
 
 
 def main() -> None:
     parser = seeds_parser(__doc__)
-    parser.add_argument("--algorithm", default="", help="that is taken where it applies")
+    parser.add_argument("--algorithm", help="that is taken where it applies")
     given = parser.parse_args()
     logging.disable(logging.INFO)
     seeds = range(given.first, given.last)
-    print(
-        swept(seeds, lambda seed, known: tried_program(replace(program(seed), algorithm=given.algorithm), outcome, shrunk, known))
-    )
+
+    def of_seed(seed: int) -> Convolution:
+        return program(seed) if given.algorithm is None else replace(program(seed), algorithm=given.algorithm)
+
+    print(swept(seeds, lambda seed, known: tried_program(of_seed(seed), outcome, shrunk, known)))
 
 
 if __name__ == "__main__":

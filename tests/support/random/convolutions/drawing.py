@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from math import prod
 
-from tests.support.random.convolutions.program import EPILOGUES, PROLOGUES, Convolution, Extents
+from tests.support.random.convolutions.program import ANY, EPILOGUES, PROLOGUES, Convolution, Extents
 from tests.support.targets import runnable_targets
 
 MOST_MULTIPLICATIONS = 8_000_000
@@ -171,6 +171,7 @@ def _decorated(base: Convolution, generator: random.Random) -> Convolution:
         dynamic=_dynamic(base, generator) if generator.random() < 0.12 else (),
         special="image" if chance < 0.08 else "filters" if chance < 0.16 else "",
         target=generator.choice(("", "", "", "", *runnable_targets())),
+        algorithm=ANY if generator.random() < 0.5 else "",
         precision=generator.choice(("float32",) * 8 + ("fast", "strict")),
         threads=generator.choice((1, 1, 1, 1, 3)),
         batch=base.batch if base.batch > 1 or generator.random() < 0.9 else 2,

@@ -12,8 +12,8 @@ import numpy as np
 import onnxruntime
 
 import tilewright.onnx as ort
-from tests.support.algorithms import forced
-from tests.support.random.convolutions.program import Array, Convolution
+from tests.support.algorithms import drawn, forced
+from tests.support.random.convolutions.program import ANY, Array, Convolution
 from tests.support.sweeps import EQUAL, SKIPPED, WRONG, Outcome, judged
 from tilewright.machine import Machine
 from tilewright.runtime import artifacts
@@ -33,18 +33,18 @@ def computed(program: Convolution) -> Array:
     options = ort.SessionOptions()
     options.intra_op_num_threads = program.threads
     target = Machine.named(program.target) if program.target else None
-    with _forced(program.algorithm):
+    with _planned(program):
         session = ort.InferenceSession(program.model(), options, target=target, precision=program.precision)
         result: Array = session.run(None, program.feeds())[0]
     return result
 
 
 @contextmanager
-def _forced(algorithm: str) -> Iterator[None]:
-    if not algorithm:
+def _planned(program: Convolution) -> Iterator[None]:
+    if not program.algorithm:
         yield
         return
-    with forced(algorithm), artifacts.ignored():
+    with drawn(program.seed) if program.algorithm == ANY else forced(program.algorithm), artifacts.ignored():
         yield
 
 

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Extents = tuple[int, ...]
+ANY = "any"
 INFINITE = (np.inf, -np.inf, np.nan)
 PROLOGUES = ("relu", "silu", "group norm", "instance norm", "batch norm", "layer norm", "pad", "residual before")
 EPILOGUES = ("relu", "silu", "leaky relu", "clip", "sigmoid", "hard swish", "residual", "scale", "gelu", "batch norm", "max pool")
@@ -46,7 +47,7 @@ class Convolution:
     special: str = ""
     target: str = ""
     algorithm: str = ""
-    """That is taken where it applies; empty: by price."""
+    """That is taken where it applies; `ANY`: one that is drawn; empty: by price."""
     precision: str = "float32"
     threads: int = 1
 
