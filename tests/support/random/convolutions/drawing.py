@@ -171,6 +171,7 @@ def _decorated(base: Convolution, generator: random.Random) -> Convolution:
         dynamic=_dynamic(base, generator) if generator.random() < 0.12 else (),
         special="image" if chance < 0.08 else "filters" if chance < 0.16 else "",
         target=generator.choice(("", "", "", "", *runnable_targets())),
+        has_two_readers=generator.random() < 0.12,
         algorithm=ANY if generator.random() < 0.5 else "",
         precision=generator.choice(("float32",) * 8 + ("fast", "strict")),
         threads=generator.choice((1, 1, 1, 1, 3)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,15 +28,15 @@ def outcome(program: Convolution) -> Outcome:
     return judged(lambda: _compared(program))
 
 
-def computed(program: Convolution) -> Array:
+def computed(program: Convolution) -> list[Array]:
     """Ours."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = program.threads
     target = Machine.named(program.target) if program.target else None
     with _planned(program):
         session = ort.InferenceSession(program.model(), options, target=target, precision=program.precision)
-        result: Array = session.run(None, program.feeds())[0]
-    return result
+        results: list[Array] = session.run(None, program.feeds())
+    return results
 
 
 @contextmanager
@@ -50,29 +50,33 @@ def _planned(program: Convolution) -> Iterator[None]:
 
 def _compared(program: Convolution) -> Outcome:
     with np.errstate(all="ignore"):
-        wanted, result = interpreted(program), computed(program)
-        problem = difference(result, wanted, TOLERANCE[program.precision])
-        if problem:
+        wanted = interpreted(program)
+        if problem := differences(computed(program), wanted, TOLERANCE[program.precision]):
             return Outcome(WRONG, problem)
-        if not program.special and (apart := difference(by_onnxruntime(program), wanted, TOLERANCE["fast"])):
-            return Outcome(SKIPPED, f"onnxruntime differs from NumPy: {apart}")
+        if not program.special and (problem := differences(by_onnxruntime(program), wanted, TOLERANCE["fast"])):
+            return Outcome(SKIPPED, f"onnxruntime differs from NumPy: {problem}")
     return Outcome(EQUAL)
 
 
-def interpreted(program: Convolution) -> Array:
+def interpreted(program: Convolution) -> list[Array]:
     """By reference implementations of the nodes."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "convolution.onnx")
         path.write_bytes(program.model())
-        return np.asarray(in_numpy(path, program.feeds())[0])
+        return [np.asarray(one) for one in in_numpy(path, program.feeds())]
 
 
-def by_onnxruntime(program: Convolution) -> Array:
+def by_onnxruntime(program: Convolution) -> list[Array]:
     """On one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
     session = onnxruntime.InferenceSession(program.model(), options, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, program.feeds())[0])
+    return [np.asarray(one) for one in session.run(None, program.feeds())]
+
+
+def differences(results: Sequence[Array], wanted: Sequence[Array], tolerance: float) -> str:
+    """How the first wrong one is wrong."""
+    return next((told for pair in zip(results, wanted, strict=True) if (told := difference(*pair, tolerance))), "")
 
 
 def difference(result: Array, wanted: Array, tolerance: float) -> str:
@@ -107,7 +111,14 @@ def simpler(program: Convolution) -> Iterator[Convolution]:
         parts = getattr(program, name)
         yield from (replace(program, **{name: parts[:n] + parts[n + 1 :]}) for n in range(len(parts)))
     plain = {"has_bias": False, "is_channels_last": False, "special": "", "target": "", "threads": 1, "batch": 1, "groups": 1}
-    plain |= {"has_constant_filters": True, "precision": "float32", "output_padding": (), "algorithm": "", "dynamic": ()}
+    plain |= {
+        "has_constant_filters": True,
+        "precision": "float32",
+        "output_padding": (),
+        "algorithm": "",
+        "dynamic": (),
+        "has_two_readers": False,
+    }
     yield from (replace(program, **{name: value}) for name, value in plain.items() if getattr(program, name) != value)
     for name in ("channels", "filters"):
         size = getattr(program, name)

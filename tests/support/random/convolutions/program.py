@@ -41,6 +41,8 @@ class Convolution:
     epilogue: tuple[str, ...] = ()
     is_channels_last: bool = False
     """Whether images come with their channels last, and leave so, by transpositions."""
+    has_two_readers: bool = False
+    """Whether the result of the convolution is an output, too."""
     has_constant_filters: bool = True
     dynamic: tuple[int, ...] = ()
     """Dimensions of the image whose extents are known when it is called."""
@@ -115,6 +117,8 @@ class _Writer:
         for name in program.prologue:
             value = self._placed(name, value, program.channels, program.image)
         value = self._convolution(value)
+        if program.has_two_readers:
+            self.nodes.append(helper.make_node("Identity", [value], ["z"]))
         for name in program.epilogue:
             value = self._placed(name, value, program.filters, program.output)
         if program.is_channels_last:
@@ -124,9 +128,10 @@ class _Writer:
 
     def _file(self) -> bytes:
         inputs = [self._input(name, array.shape) for name, array in self.feeds.items()]
-        result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * (2 + self.rank))
+        names = ("y", "z") if self.program.has_two_readers else ("y",)
+        results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None] * (2 + self.rank)) for name in names]
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        graph = helper.make_graph(self.nodes, "convolution", inputs, [result], constants)
+        graph = helper.make_graph(self.nodes, "convolution", inputs, results, constants)
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         return bytes(made.SerializeToString())
 
