@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -19,11 +20,11 @@ STYLES = (
 )
 
 
-def program(seed: int) -> Convolution:
-    """The program of a seed, small enough to be checked by NumPy."""
+def program(seed: int, styles: Sequence[str] = STYLES) -> Convolution:
+    """The program of a seed, in one of some styles, small enough to be checked by NumPy."""
     generator = random.Random(seed)
     while True:
-        found = _decorated(_drawn(generator, seed, generator.choice(STYLES)), generator)
+        found = _decorated(_drawn(generator, seed, generator.choice(styles)), generator)
         elements = found.batch * (found.channels * prod(found.image) + found.filters * prod(found.output))
         if found.is_right and found.multiplications <= MOST_MULTIPLICATIONS and elements <= MOST_ELEMENTS:
             return found
