@@ -157,7 +157,10 @@ def _padded(base: Convolution, generator: random.Random) -> Convolution:
 
 
 def _decorated(base: Convolution, generator: random.Random) -> Convolution:
-    """What stands before and behind it, special values, and how it is compiled."""
+    """What stands before and behind it, special values, and how it is compiled.
+
+    Of infinite filters transposed convolutions differ from their definition at the border, as docs/convolution.md says.
+    """
     prologue = tuple(generator.sample(PROLOGUES, 1)) if generator.random() < 0.3 else ()
     epilogue = tuple(generator.sample(EPILOGUES, generator.choice((0, 1, 1, 2, 2, 3))))
     prologue += ("silu",) if "norm" in "".join(prologue) and generator.random() < 0.5 else ()
@@ -170,7 +173,7 @@ def _decorated(base: Convolution, generator: random.Random) -> Convolution:
         is_channels_last=generator.random() < 0.12,
         has_constant_filters=generator.random() < 0.93,
         dynamic=_dynamic(base, generator) if generator.random() < 0.12 else (),
-        special="image" if chance < 0.08 else "filters" if chance < 0.16 else "",
+        special="image" if chance < (0.16 if base.transposed else 0.08) else "filters" if chance < 0.16 else "",
         target=generator.choice(("", "", "", "", *runnable_targets())),
         has_two_readers=generator.random() < 0.12,
         algorithm=ANY if generator.random() < 0.5 else "",
