@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     machine = Machine.named(MACHINE)
     fusions, lines = figure_5(filter(None, options.cases.split(",")), machine, options.cores)
-    print(f"{MACHINE}, {options.cores} cores, simulated", *lines, "", sep="\n", flush=True)
+    print(f"{MACHINE}, {options.cores} cores, simulated", *(lines if fusions else ()), "", sep="\n", flush=True)
     ablations = [ablation(name, machine, options.cores, options.count) for name in filter(None, options.ablation.split(","))]
     print(*(figure_10(ablations) if ablations else ()), sep="\n")
     if options.json:

@@ -66,6 +66,7 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.gemm": (("--cases", "16x16x16", "--not-prepacked", "--peers", "numpy", *ONE_ROUND, "--results", "."),),
     "benchmarks.studies.gpu_compilation": (("--only", "G12 softmax", "--targets", "a100", "--json", "out.json"),),
     "benchmarks.studies.images": (("--cases", "crop_224", "--rounds", "1"),),
+    "benchmarks.studies.joint_levels": (("--cases", "G10", "--random", "1", "--json", "out.json"),),
     "benchmarks.studies.left_operands": (("--repeats", "1", "--names", "left:64x4x64,right:4x64x64"),),
     "benchmarks.studies.lengths": (("--case", "decode", "--lengths", "33"),),
     "benchmarks.studies.micro_kernels": (("--samples", "1", "matmul_portable_f32_6x8"),),

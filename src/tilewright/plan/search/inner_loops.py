@@ -79,6 +79,12 @@ def refine(context: CostContext, found: Sequence[Candidate]) -> Blocking:
     return refinement(context, found)[0]
 
 
+def refined_seconds(context: CostContext, candidate: Candidate, operator: str) -> float:
+    """What an operator of a candidate costs with its best inner loops."""
+    by_arrays = _by_arrays(context, candidate)
+    return _decide(context, *by_arrays.works[by_arrays.kinds[operator]]).seconds
+
+
 def refinement(context: CostContext, found: Sequence[Candidate], in_core: CoreProblem | None = None) -> tuple[Blocking, Walked]:
     """The same, with how it is walked; by the core where it has the problem."""
     winner, least_gain = found[0], context.coefficients.least_gain
