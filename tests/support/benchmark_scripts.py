@@ -16,7 +16,7 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.papers.additive_ablation": (("--cases", "G12", "--count", "1", "--out", "out.json"),),
     "benchmarks.papers.autotuners": (("--cases", "G12", "--count", "2", "--out", "out.json"),),
     "benchmarks.papers.convolution_misses": (("--model", "squeezenet", "--layers", "1", "--json", "out.json"),),
-    "benchmarks.papers.fusion_traffic": (("--case", "G12", "--machine", "zen5", "--json", "out.json"),),
+    "benchmarks.papers.fusion_traffic": (("--case", "G12", "--machine", "zen5", "--cores", "2", "--json", "out.json"),),
     "benchmarks.papers.ngemm": (("--depths", "64,128", "--m", "4", "--n", "16", "--rounds", "1"),),
     "benchmarks.papers.ngemm_tuning": (("--cases", "9x48x64", "--count", "3", "--json", "out.json"),),
     "benchmarks.papers.npu_chains": (("--cases", "G12,S1", "--simulate", "1024", "--json", "out.json"),),
