@@ -201,7 +201,7 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     if is_of_integers:
         fits = _goes_on(chain, contraction, consumers[0], tensor)
     else:
-        fits = overwritten(chain, consumers[0]) == tensor or _ends_in_groups(chain, contraction, consumers[0], tensor)
+        fits = overwritten(chain, consumers[0]) == tensor or _ends_in_numbers(chain, contraction, consumers[0], tensor)
     operands = [access for access in consumers[0].reads if access.tensor != tensor]
     is_of_doubles = contraction.accumulator == DOUBLES
     functions = OF_QUANTISED if is_of_integers else OF_DOUBLES if is_of_doubles else IN_REGISTERS
@@ -210,7 +210,7 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     return consumers[0] if is_fused else None
 
 
-def _ends_in_groups(chain: Chain, contraction: Operator, follower: Operator, tensor: str) -> bool:
+def _ends_in_numbers(chain: Chain, contraction: Operator, follower: Operator, tensor: str) -> bool:
     """Whether a map puts each sum, or what was made of it, where it belongs in the chain's result, of which a dimension numbers
     several axes: sums need no other place."""
     made, write = chain.maker(tensor).write.indices, follower.write
@@ -219,7 +219,7 @@ def _ends_in_groups(chain: Chain, contraction: Operator, follower: Operator, ten
     if not is_alike or write.tensor != chain.output or not write.is_affine():
         return False
     types = {chain.tensor(name).dtype for name in (tensor, write.tensor)}
-    in_order = tensor_axes(write) == tuple(map(str, made)) and write.indices[-1:] == made[-1:]
+    in_order = tensor_axes(write) == tuple(map(str, made))
     places = zip(write.indices, chain.tensor(write.tensor).shape, strict=True)
     return types == {contraction.accumulator} and in_order and all(covers(index, size, chain.extents) for index, size in places)
 

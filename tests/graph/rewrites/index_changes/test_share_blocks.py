@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -133,11 +132,13 @@ def test_a_map_that_computes_with_its_position_ends_the_blocks(axis: str) -> Non
     assert after.operators[-1].axes == moved.axes if axis == "h" else len(after.operators[-1].axes) == 4
 
 
-def test_a_product_alone_and_maps_alone_stay() -> None:
+def test_maps_alone_behind_a_product_walk_its_blocks() -> None:
     builder = Builder("alone")
-    tensor = builder.map("negative", first(builder, 3, 8))
-    assert not unlike(builder.graph([tensor.name]))
-    assert prod(builder.graph([tensor.name]).tensor(tensor.name).shape) == 72
+    sums = first(builder, 3, 8)
+    assert not unlike(builder.graph([sums.name]))
+    after = check(builder.graph([builder.map("negative", sums).name]))
+    assert after.tensor(sums.name).shape == (CHANNELS, 3, 8)
+    assert after.tensor(after.outputs[0]).shape == (CHANNELS, 24)
 
 
 def test_small_blocks_are_left_to_their_writer() -> None:

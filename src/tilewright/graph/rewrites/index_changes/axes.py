@@ -125,7 +125,8 @@ class _Blocks:
 
 @record
 class ShareBlocks(Rewrite):
-    """Gives a tensor a dimension of blocks from the product that writes it to the product that reads it, and to maps around.
+    """Gives a tensor a dimension of blocks from the product that writes it to the product that reads it, and to maps around; or
+    to maps behind it alone, which its micro tiles then apply.
 
     Legal where the tensor has one reader, which sees a block after the other: elements of a block are all values of the rest of
     its index, in other tensors too that only these operators meet. Results keep their shapes.
@@ -139,7 +140,8 @@ class ShareBlocks(Rewrite):
         for operator in graph.operators:
             blocks = _written(operator)
             if blocks is not None and blocks.elements >= self.least_elements:
-                graph = _shared(graph, blocks)
+                shared = _shared(graph, blocks)
+                graph = shared if shared is not graph else _shared_by_maps(graph, blocks)
         return graph
 
 
