@@ -9,6 +9,7 @@ taps at the same inputs are filters of one convolution, and a map puts the resul
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby, product
 from math import gcd, prod
 from typing import TypeAlias
@@ -18,6 +19,7 @@ from tilewright.graph.builders.convolutions.convolution import biased, convoluti
 from tilewright.graph.builders.convolutions.spread import Spread
 from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.expressions.extents import plus
 from tilewright.graph.expressions.index import Index, constant
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
@@ -28,6 +30,8 @@ Along: TypeAlias = Sequence[Sequence[tuple["Phase", ...]]]
 """Along every dimension, the phases that are joined."""
 
 
+FEW_FILTERS = 4
+"""Of each group."""
 MOST_APART = 4
 """Phases whose results lanes put side by side."""
 
@@ -74,23 +78,37 @@ def joined(found: Sequence[Phase]) -> tuple[tuple[Phase, ...], ...]:
 
 
 def in_phases(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int, bias: Tensor | None) -> Tensor:
-    """The sums of x [n, g C + c, i] and filters [g C + c, m, k] of known extents, with a bias for every filter."""
-    each = zip(found.taps.kernel, found.taps.strides, found.taps.dilations, map(planned_extent, found.begins), strict=True)
-    along = [joined(phases(*taps)) for taps in each]
+    """The sums of x [n, g C + c, i] and filters [g C + c, m, k] of known extents, with a bias for every filter.
+
+    Where no output is cut off before the first element, more phases see the same inputs: few filters, which fill no product, are
+    worth some outputs more.
+    """
+    uncut = replace(found, begins=(0,) * len(found.begins), outputs=tuple(map(plus, found.outputs, found.begins)))
+    if planned_extent(w.shape[1]) <= FEW_FILTERS and prod(map(len, joined_along(uncut))) < prod(map(len, joined_along(found))):
+        return _cut(builder, in_phases(builder, x, w, uncut, group, bias), found, found.begins)
+    along = joined_along(found)
     parts = [Part(some) for some in product(*along)]
     early = bias if len(parts) == 1 and not parts[0].is_empty() else None
     sums = [None if part.is_empty() else part.sums(builder, x, w, found, group, early) for part in parts]
     if set(found.taps.strides) == {1} and sums[0] is not None:
         return sums[0]
     late = None if early else bias
-    return _cut(builder, builder.record(_side_by_side, parts, sums, found, x, along, late, kind="interleave"), found)
+    y = builder.record(_side_by_side, parts, sums, found, x, along, late, kind="interleave")
+    return _cut(builder, y, found, (0,) * len(along))
 
 
-def _cut(builder: Builder, y: Tensor, found: Spread) -> Tensor:
-    """Without the outputs behind the last one."""
+def joined_along(found: Spread) -> list[tuple[tuple[Phase, ...], ...]]:
+    """The phases that are joined, along every dimension."""
+    each = zip(found.taps.kernel, found.taps.strides, found.taps.dilations, map(planned_extent, found.begins), strict=True)
+    return [joined(phases(*taps)) for taps in each]
+
+
+def _cut(builder: Builder, y: Tensor, found: Spread, begins: Sequence[Extent]) -> Tensor:
+    """As many outputs as there are, from some on."""
     if y.shape[2:] == found.outputs:
         return y
-    return builder.slice(y, (slice(None), slice(None), *(slice(0, extent) for extent in map(planned_extent, found.outputs))))
+    each = zip(map(planned_extent, begins), map(planned_extent, found.outputs), strict=True)
+    return builder.slice(y, (slice(None), slice(None), *(slice(begin, begin + extent) for begin, extent in each)))
 
 
 @record
