@@ -46,7 +46,17 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
         cycles = sum(cycles_of(root, binding.element_type, problem.lanes) for root in roots)
         cycles += passes * problem.coefficients.pass_cycles_per_vector
         return points / problem.lanes * cycles / problem.machine.frequency_hz
-    return points * problem.seconds_per_element(roots, passes)
+    return points * (problem.seconds_per_element(roots, passes) + _collecting_seconds(problem))
+
+
+def _collecting_seconds(problem: CostProblem) -> float:
+    """The time in which a point of a product is loaded by itself, where neighbours of the result lie apart in an operand."""
+    operator = problem.operator
+    columns = operator.write.innermost()
+    if columns is None or not operator.is_product_sum():
+        return 0.0
+    apart = sum(columns in read.axes() and read.innermost() != columns for read in operator.reads)
+    return apart * problem.coefficients.scalar_step_cycles / problem.machine.frequency_hz
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:

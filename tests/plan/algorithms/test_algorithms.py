@@ -132,3 +132,9 @@ def test_any_convolution(data: st.DataObject) -> None:
 def test_every_known_algorithm_is_used() -> None:
     assert {name for _, _, expected in CASES.values() for name in expected} == set(KNOWN)
     assert set(KNOWN) <= {algorithm.name for algorithm in registered()}
+
+
+def test_volumes_by_channel_have_one_algorithm() -> None:
+    graph = convolved((1, 3, 4, 5, 6), (3, 1, 2, 3, 3), group=3, pads=(0, 1, 1, 1, 1, 1))
+    assert names(graph) == ["sliding sums"]
+    check(graph)

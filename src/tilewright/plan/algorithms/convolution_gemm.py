@@ -48,6 +48,7 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.shapes import divisors_of
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Tensor, element_bytes
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
+from tilewright.plan.algorithms.depthwise import is_by_tiles
 from tilewright.plan.algorithms.padded_image import SlidingProduct, WindowCopy, filters_by, padded, sliding_windows
 from tilewright.plan.algorithms.product_roles import Axes, Change, ProductRoles, each, number, plain, points, roles_of, unchanged
 from tilewright.records import record
@@ -108,7 +109,7 @@ class ConvolutionGemm:
     def applies(self, problem: Problem) -> bool:
         """Whether an operator is a convolution that fits."""
         roles = self._roles(problem)
-        return roles is not None and bool(self.fits(roles, sliding_windows(roles)))
+        return roles is not None and bool(self.fits(roles, sliding_windows(roles))) and not is_by_tiles(problem)
 
     def expand(self, problem: Problem, builder: Builder, of_image: Change = unchanged, of_filters: Change = unchanged) -> Tensor:
         """The copies, which change elements but for weights of 0, the product, and every sum in its place."""
