@@ -15,14 +15,16 @@ from math import gcd, prod
 from typing import TypeAlias
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.convolutions.convolution import biased, convolution
 from tilewright.graph.builders.convolutions.spread import Spread
-from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Taps, Window
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.expressions.extents import plus
+from tilewright.graph.expressions.extents import minus, plus, times
 from tilewright.graph.expressions.index import Index, constant
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor, planned_extent
 from tilewright.records import record
 
@@ -77,8 +79,15 @@ def joined(found: Sequence[Phase]) -> tuple[tuple[Phase, ...], ...]:
     return tuple(tuple(some) for _, some in alike)
 
 
+def has_phases(found: Spread) -> bool:
+    """Whether it is known where phases begin, and how many outputs there are beside `stride` for each input."""
+    each = zip(found.outputs, found.extents, found.taps.strides, strict=True)
+    more = (minus(output, times(extent, stride)) for output, extent, stride in each if not isinstance(output, int))
+    return are_known((*found.begins, *more))
+
+
 def in_phases(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int, bias: Tensor | None) -> Tensor:
-    """The sums of x [n, g C + c, i] and filters [g C + c, m, k] of known extents, with a bias for every filter.
+    """The sums of x [n, g C + c, i] and filters [g C + c, m, k], with a bias for every filter.
 
     Where no output is cut off before the first element, more phases see the same inputs: few filters, which fill no product, are
     worth some outputs more.
@@ -107,8 +116,8 @@ def _cut(builder: Builder, y: Tensor, found: Spread, begins: Sequence[Extent]) -
     """As many outputs as there are, from some on."""
     if y.shape[2:] == found.outputs:
         return y
-    each = zip(map(planned_extent, begins), map(planned_extent, found.outputs), strict=True)
-    return builder.slice(y, (slice(None), slice(None), *(slice(begin, begin + extent) for begin, extent in each)))
+    each = zip(begins, found.outputs, strict=True)
+    return builder.slice(y, (slice(None), slice(None), *(slice(begin, plus(begin, extent)) for begin, extent in each)))
 
 
 @record
@@ -130,28 +139,37 @@ class Part:
         """Of some phases along the last dimension those of this part."""
         return [some for some in apart if some[0] in self.along[-1]]
 
-    def window(self, found: Spread) -> Window:
-        """What reversed filters move over."""
+    def windows(self, builder: Builder, x: Tensor, found: Spread) -> tuple[Tensor, Window | RunTimeWindow]:
+        """What reversed filters move over, and how: of run-time extents a padded copy."""
         firsts = [some[0] for some in self.along]
-        kernel, dilations = tuple(one.taps for one in firsts), tuple(one.dilation for one in firsts)
-        spans = [(taps - 1) * dilation for taps, dilation in zip(kernel, dilations, strict=True)]
-        begins = tuple(span - one.shift for span, one in zip(spans, firsts, strict=True))
-        extents, outputs = tuple(map(planned_extent, found.extents)), rows_of(found)
-        each = zip(outputs, spans, begins, extents, strict=True)
-        ends = tuple(count + span - begin - extent for count, span, begin, extent in each)
-        return Window(kernel, (1,) * len(kernel), dilations, extents, begins, ends, outputs)
+        taps = Taps(tuple(one.taps for one in firsts), (1,) * len(firsts), tuple(one.dilation for one in firsts))
+        begins = tuple(span - 1 - one.shift for span, one in zip(taps.spans(), firsts, strict=True))
+        each = zip(rows_of(found), taps.spans(), begins, found.extents, strict=True)
+        ends = tuple(minus(plus(count, span - 1 - begin), extent) for count, span, begin, extent in each)
+        if are_known((*found.extents, *found.outputs)):
+            extents, behind, outputs = (tuple(map(planned_extent, each)) for each in (found.extents, ends, rows_of(found)))
+            return x, Window(taps.kernel, taps.strides, taps.dilations, extents, begins, behind, outputs)
+        x = pad_lengths(builder, x, ((0, 0), (0, 0), *zip(begins, ends, strict=True)), 0.0)
+        return x, taps.window(rows_of(found))
 
     def sums(self, builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int, bias: Tensor | None) -> Tensor:
         """The results [n, (g, m, phases), q]."""
         filters = builder.record(_filters, w, self, group, kind="filters")
-        y = builder.record(convolution, x, filters, self.window(found), group, kind="conv")
+        seen, window = self.windows(builder, x, found)
+        y = builder.record(convolution, seen, filters, window, group, kind="conv")
         count = prod(self.lengths)
         return y if bias is None else biased(builder, y, _repeated(builder, bias, count), 1)
 
 
-def rows_of(found: Spread) -> tuple[int, ...]:
+def rows_of(found: Spread) -> tuple[Extent, ...]:
     """Outputs of every phase, as many as the first has."""
-    return tuple(-(-planned_extent(o) // stride) for o, stride in zip(found.outputs, found.taps.strides, strict=True))
+    return tuple(map(_rows, found.outputs, found.extents, found.taps.strides))
+
+
+def _rows(output: Extent, extent: Extent, stride: int) -> Extent:
+    if isinstance(output, int):
+        return -(-output // stride)
+    return plus(extent, -(-planned_extent(minus(output, times(extent, stride))) // stride))
 
 
 def _repeated(builder: Builder, bias: Tensor, count: int) -> Tensor:
@@ -214,7 +232,7 @@ def _side_by_side(
     if bias is not None:
         reads, body = [*reads, Access(bias.name, (place["m"],))], apply("add", body, Load(len(present)))
     outputs = (place[f"q{d}"] * stride + place[f"r{d}"] for d, stride in enumerate(strides))
-    shape = (x.shape[0], filters, *(count * stride for count, stride in zip(rows, strides, strict=True)))
+    shape = (x.shape[0], filters, *(times(count, stride) for count, stride in zip(rows, strides, strict=True)))
     write = Access(result, (place["n"], place["m"], *outputs))
     operator = Operator(name, "interleave", _axes(sizes), tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)

@@ -1,7 +1,7 @@
 """Transposed convolution: y[n, g M + m, i * stride + k * dilation - begin] takes in x[n, g C + c, i] * w[g C + c, m, k].
 
-Of known extents it is made of convolutions of stride 1 (`phases.py`). Else it is the convolution of x with zeros between its
-elements by the reversed filters (V. Dumoulin, F. Visin, arXiv:1603.07285, 2016, section 4).
+Where it is known which outputs are of a phase it is made of convolutions of stride 1 (`phases.py`). Else it is the convolution of
+x with zeros between its elements by the reversed filters (V. Dumoulin, F. Visin, arXiv:1603.07285, 2016, section 4).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.convolutions.convolution import biased, convolution
-from tilewright.graph.builders.convolutions.phases import in_phases
+from tilewright.graph.builders.convolutions.phases import has_phases, in_phases
 from tilewright.graph.builders.convolutions.spread import Spread
 from tilewright.graph.builders.convolutions.windows import Taps
 from tilewright.graph.builders.elementwise import accumulator_of
@@ -17,7 +17,6 @@ from tilewright.graph.expressions.extents import minus, plus, times
 from tilewright.graph.expressions.index import Index, constant
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load
-from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor, planned_extent
 
 
@@ -31,7 +30,7 @@ def transposed_convolution(
     >>> transposed_convolution(builder, x, w, Spread.cut((4,), Taps((3,), (2,), (1,)), (0,), (1,), (0,)), 1).shape
     (1, 3, 8)
     """
-    if are_known((*found.extents, *found.outputs, *found.begins)):
+    if has_phases(found):
         return in_phases(builder, x, w, found, group, bias)
     y = _stuffed(builder, x, w, found, group)
     return y if bias is None else biased(builder, y, bias, 1)
