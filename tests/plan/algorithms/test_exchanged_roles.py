@@ -43,6 +43,7 @@ def product(spec: str, left: tuple[int, ...], right: tuple[int, ...], constants:
         ("bmk,bkn->bmn", (3, 40, 24), (3, 24, 5)),
         ("mk,bkn->bmn", (40, 24), (3, 24, 5)),
         ("mk,nk->mn", (40, 24), (5, 24)),
+        ("mk,kn->mn", (40, 24), (24, 81)),
     ],
 )
 def test_the_expansion_means_what_the_product_does(spec: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -60,7 +61,7 @@ def test_the_expansion_means_what_the_product_does(spec: str, left: tuple[int, .
     [
         (product("mk,kn->mn", (40, 24), (24, 5), constants=""), "the left operand changes: it would be copied in every call"),
         (product("mk,kn->mn", (40, 24), (24, 5), constants="r"), "the right operand is the constant"),
-        (product("mk,kn->mn", (40, 24), (24, MOST_COLUMNS + 1)), "columns fill vectors as they are"),
+        (product("mk,kn->mn", (40, 24), (24, MOST_COLUMNS + 16)), "columns fill vectors as they are"),
         (product("mk,bkhw->bmhw", (40, 24), (2, 24, 9, 8)), "all pixels are columns"),
         (product("mk,k->m", (40, 24), (24,)), "there are no columns to exchange with"),
         (product("k,kn->n", (24,), (24, 5)), "there are no rows"),

@@ -29,9 +29,10 @@ from tilewright.tile.products.tile import PREFETCH_STEPS
 
 SLICED_ROWS, SLICE_STEPS = 2, 8
 """Kernels of so few rows read a right operand in place so many of its rows at a time (docs/kernels.md, few rows)."""
-PANEL_SLICE_BYTES = 32 << 10
+SLICES_IN_L1 = 2
 """Rows of the left operand pass over a slice while L1 holds it, and the next one comes in. Of 48 KiB L1, 6x64 (BERT's
-feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
+feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time. Of 32 KiB (rows of 7 by 208 x 440, Zen 4): 16 KiB 0.84 of
+the time of 32."""
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
 
@@ -86,10 +87,11 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKer
     in_panels = packed is not None and packed.layout.panel_columns == kernel.columns
     passes_once = roles.row is None or largest_extent(chain.extents[roles.row]) <= kernel.rows  # prefetched a fixed way ahead
     shares = kernel.emit_prefetching is not None and not passes_once
+    slice_bytes = plan.machine.levels[0].size_bytes // SLICES_IN_L1
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(plan, operator, roles, kernel) else 0,
-        panel_slice_bytes=PANEL_SLICE_BYTES if shares and in_panels and OperandRole.RIGHT in kernel.prefetch else 0,
+        panel_slice_bytes=slice_bytes if shares and in_panels and OperandRole.RIGHT in kernel.prefetch else 0,
         asks_ahead=shares and _asks_ahead(plan, operator, roles, kernel, packed),
     )
 
