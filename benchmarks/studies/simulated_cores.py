@@ -3,7 +3,7 @@
     python -m benchmarks.studies.simulated_cores [--cases G1,C3,mlp_64] [--rounds 15] [--json FILE]
 
 The simulator (`benchmarks.papers.cores`) deals the blocks of a plan to simulated cores with caches and shared bandwidth. It gets
-this machine's figures: a calibration, and the bandwidth of the L3 and of memory that one core reads with, and two at once.
+this machine's figures: a new calibration, and the bandwidth of the L3 and of memory that one core reads with, and two at once.
 Kernels are timed on one thread and on two in turns, a pair in every round, and the FMA peak of two cores over that of one is
 measured in the same round: the simulated cores run at that clock. Ratios are medians over the rounds.
 """
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path, help="write every figure to this file")
     options = parser.parse_args(arguments)
-    machine = calibration.ensure()
+    machine = calibration.ensure(recalibrate=True)
     library = measurement.compiled(machine).library
     links = tuple(measured_link(link, library, machine.line_bytes) for link in links_of(machine))
     print(
