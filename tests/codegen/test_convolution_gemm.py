@@ -18,11 +18,13 @@ from tests.support.algorithms import forced
 from tests.support.guarded import in_child
 from tests.support.onnx_operators import operator
 from tilewright import compiler
+from tilewright.block.statements import VectorLoops
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.kernels import registered
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import convolution_gemm
+from tilewright.render.c.program import lower_program
 
 Options = dict[str, Any]
 BLOCKS, ROWS = "row blocks", "padded rows"
@@ -141,6 +143,17 @@ def test_tiles_sum_over_taps_and_channels_in_registers() -> None:
             plan = compiler.plan(graph, Machine.named("zen5"))
         calls = {part.calls.nested for each in plan.plans for part in each.operators if part.operator == "conv"}
         assert calls == {nested}
+
+
+def test_lanes_of_copies_by_two_run_along_what_they_write() -> None:
+    """Every other element is picked from two vectors; along the taps, of which there are three, most lanes would be empty."""
+    graph = graph_of(normal(1, 3, 129, 513), normal(32, 3, 3, 3), {"strides": (2, 2)}, True)
+    with forced_by(ROWS):
+        program = lower_program(compiler.plan(graph, Machine.named("zen5")))
+    copies = [node for region in program.regions for node in region.nodes() if isinstance(node, VectorLoops)]
+    lanes = {(node.operator.kind, node.vector_axis) for node in copies}
+    assert ("unfold", "o1") in lanes
+    assert ("unfold", "k1") not in lanes
 
 
 def test_nested_kernels_have_the_tile_that_names_them() -> None:

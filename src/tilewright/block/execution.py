@@ -14,6 +14,8 @@ ALIGNED_STEPS = 64
 """The depth of calls is a multiple of so many steps: whole vectors, and whole cache lines of left operands."""
 
 
+EVERY_OTHER = 2
+"""The stride at which two loads and a shuffle make a vector."""
 LEAST_TURNED_ROWS = 8
 """Rows of a map whose reads lie transposed, from which on squares of them turn in registers."""
 

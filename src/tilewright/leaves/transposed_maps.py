@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.arrays import Count, Quantity, either, product
-from tilewright.block.execution import LEAST_TURNED_ROWS
+from tilewright.block.execution import EVERY_OTHER, LEAST_TURNED_ROWS
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.memory import Range, View
 from tilewright.block.statements import VectorLoops
@@ -21,8 +21,6 @@ from tilewright.leaves.tile_programs import turned_maps
 NAME = "transposed maps"
 COLUMNS, ROWS = "columns", "rows"
 """The roles of axes: along the columns the write lies side by side, along rows a read does."""
-EVERY_OTHER = 2
-"""The stride at which two loads and a shuffle make a vector."""
 
 
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from tilewright.block.execution import Execution, Sums
+from tilewright.block.execution import EVERY_OTHER, Execution, Sums
 from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, equal, less
 from tilewright.block.memory import WORD_BYTES, Gather, Range, View
 from tilewright.block.program import Region, nested
@@ -289,8 +289,8 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
 
-    They do not where along the write's own last dimension fewer operands are collected element by element, nor along windows,
-    nor where positions are looked up: what is written is a row.
+    They do not where along the write's own last dimension fewer operands are collected element by element (every other element is
+    picked out of two vectors), nor along windows, nor where positions are looked up: what is written is a row.
     """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
     taps = window_taps(operator)
@@ -300,8 +300,9 @@ def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: Vi
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
     chosen = next(iter(unit or parallel or axes), None)
-    places = (*(read for read in reads if isinstance(read, View)), write)
-    apart = {axis: sum(place.stride(axis) not in (0, 1) for place in places) for axis in axes}
+    views = [read for read in reads if isinstance(read, View)]
+    apart = {axis: sum(read.stride(axis) not in (0, 1, EVERY_OTHER) for read in views) for axis in axes}
+    apart = {axis: count + (write.stride(axis) not in (0, 1)) for axis, count in apart.items()}
     return axes[0] if axes and apart[axes[0]] < apart[chosen or axes[0]] else chosen
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tilewright.block.execution import EVERY_OTHER
 from tilewright.leaves.tile_programs.lanes import Lanes
 from tilewright.tile.builder import Builder
 from tilewright.tile.index import IndexLike
 from tilewright.tile.program import Buffer, Value
 from tilewright.tile.types import Type, vector
 
-EVERY_OTHER = 2
 BYTE, WORD = 8, 32
 """Bits of lanes."""
 POSITIONS = "int32"
