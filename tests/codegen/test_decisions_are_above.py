@@ -23,7 +23,8 @@ LEFT = {
     "FEW_PLACES",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
-    # granularity that plans and text have in common: of masked keys, and of rows that loops take together
+    # granularity that plans and text have in common: of masked keys, of rows that loops take together, of picked elements
+    "EVERY_OTHER",
     "LANES",
     "WAYS",
     # what a language takes: dimensions of a product, the least side of its tiles, elements that an address counts, widths of

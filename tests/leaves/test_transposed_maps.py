@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import coefficients_for
 from tilewright.graph.expressions.index import axis, constant
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Tensor
 from tilewright.leaves.elementwise_maps import strided_seconds
-from tilewright.leaves.transposed_maps import turning_seconds
+from tilewright.leaves.transposed_maps import WINDOW_CYCLES, turning_seconds, window_seconds
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext, context_of
 
@@ -103,3 +104,14 @@ def test_elements_with_gaps_are_taken_apart(step: int, cycles: float) -> None:
 def test_gaps_along_other_axes_cost_nothing() -> None:
     of = context(Access("planes", (axis("y"), axis("x") * 2, axis("c"))))
     assert strided_seconds(of.cost_problem(of.chain.operators[0], SIZES)) == 0
+
+
+def test_taps_that_lie_side_by_side_are_turned_or_stored_one_by_one() -> None:
+    """Patches of 16 columns."""
+    of = context(Access("planes", (axis("y"), axis("x"), axis("c") * 16 + axis("x"))))
+    operator, problem = of.chain.operators[0], of.cost_problem(of.chain.operators[0], SIZES)
+    binding = LeafBinding("transposed maps", (("columns", "c"), ("rows", "x")))
+    points = SIZES["y"] * SIZES["x"] * SIZES["c"]
+    assert operator.write.innermost() == "c"
+    assert strided_seconds(problem, ("x",)) == 0
+    assert window_seconds(binding, problem) == pytest.approx(points * WINDOW_CYCLES / CASCADE_LAKE.frequency_hz)

@@ -5,6 +5,8 @@ Reads may be gathers: at positions that divide, in windows of which some lanes a
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tilewright.arrays import Count, Quantity, either, product
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.statements import VectorLoops
@@ -52,16 +54,18 @@ def pass_seconds(problem: CostProblem) -> Quantity:
     return points(problem) * problem.seconds_per_element([problem.operator.body], 1)
 
 
-def strided_seconds(problem: CostProblem) -> Quantity:
+def strided_seconds(problem: CostProblem, turned: Collection[str] = ()) -> Quantity:
     """The time in which elements are taken apart that are read with gaps along the lanes, as windows by two are.
 
-    Two vectors and a permutation make a vector of every other element; wider gaps are loaded one by one.
+    Two vectors and a permutation make a vector of every other element; wider gaps are loaded one by one. Reads that lie side by
+    side along axes that are `turned` are left out.
     """
     columns = problem.operator.write.innermost()
     if columns is None:
         return 0.0
     last = [access.indices[-1] for access in problem.operator.reads if access.indices and not access.lookups]
-    strides = [abs(index.coefficient(columns)) for index in last if index.is_affine()]
+    apart = (index for index in last if index.is_affine() and all(index.coefficient(axis) != 1 for axis in turned))
+    strides = [abs(index.coefficient(columns)) for index in apart]
     by_two, wider = strides.count(2), sum(stride > 2 for stride in strides)
     coefficients, lanes = problem.coefficients, problem.lanes
     cycles = by_two * coefficients.strided_cycles_per_vector + wider * lanes * coefficients.scalar_step_cycles

@@ -97,7 +97,7 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     collected = sum(_is_collected(access, roles[PIXELS], roles[CHANNELS]) for access in problem.operator.reads)
     cycles = vectors * (channels - 1) * SHUFFLE_CYCLES
     cycles += vectors / channels * collected * lanes * problem.coefficients.scalar_step_cycles
-    passes = elementwise_maps.whole_pass_seconds(binding, problem) + elementwise_maps.strided_seconds(problem)
+    passes = elementwise_maps.whole_pass_seconds(binding, problem) + elementwise_maps.strided_seconds(problem, (roles[CHANNELS],))
     return passes + cycles / problem.machine.frequency_hz
 
 
