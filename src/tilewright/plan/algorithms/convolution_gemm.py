@@ -55,8 +55,8 @@ from tilewright.records import record
 
 COPY_SHARE = 0.5
 """Of the second level of caches that the copy of a block takes at most. Large blocks copy fewer rows twice."""
-LEAST_BLOCK_PIXELS = 192
-"""Columns of a few tiles of micro kernels. Copies of smaller images lie in a cache as a whole."""
+LEAST_BLOCK_PIXELS = 112
+"""Columns of two tiles of micro kernels, or nearly. Copies of smaller images lie in a cache as a whole."""
 LEAST_ROW_PIXELS = 64
 """Of padded rows: columns of a tile of micro kernels."""
 LEAST_LANES_USED = 0.9

@@ -130,6 +130,8 @@ class _Choice:
     pairs: Near[_Pair] = field(default_factory=Near)
     compared: dict[str, Compared] = field(default_factory=dict)
     """Neighbours as one chain and apart, by the second of them."""
+    parts: dict[tuple[str, ...], Part] = field(default_factory=dict)
+    """By the names of their operators, but for the maps behind them."""
 
     def rejected(self) -> dict[str, tuple[Rejected, ...]]:
         """The algorithms that lost, by operator."""
@@ -170,8 +172,12 @@ class _Choice:
         return _Offers(operator, algorithms, times, least_s, best)
 
     def _part(self, *operators: Operator) -> Part:
-        """Operators that follow each other, each with the maps behind it."""
-        return self.prices.part([each for operator in operators for each in (operator, *self.flow.maps_behind(operator))])
+        """Operators that follow each other, each with the maps behind it: made once, as expansions are kept by part."""
+        names = tuple(operator.name for operator in operators)
+        if names not in self.parts:
+            every = [each for operator in operators for each in (operator, *self.flow.maps_behind(operator))]
+            self.parts[names] = self.prices.part(every)
+        return self.parts[names]
 
     def choose_pairs(self) -> None:
         """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""
@@ -201,16 +207,22 @@ class _Choice:
 
     def _as_one_chain(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
         """The ways by which two neighbours are one chain, where that is cheaper than the best alone or wanted at any cost."""
-        best, gain = (first.best, second.best), coefficients_for(self.machine).least_gain
+        best = first.best, second.best
         apart = Ways(best, self.prices.time(part, _ways(first, second, best)))
-        limit_s = inf if self.prices.options.fuse else apart.time.cores_s / gain
-        before, after = (Neighbour(one.operator, self.prices.part([one.operator]), one.times) for one in (first, second))
-        one = cheapest_chain(self.prices, part, before, after, limit_s)
+        limit_s = inf if self.prices.options.fuse else apart.time.cores_s
+        one = cheapest_chain(self.prices, part, self._neighbour(first), self._neighbour(second), limit_s)
         is_one = one is not None and one.time.cores_s < limit_s
         if one is None or one.algorithms != best:
             names = first.operator.name, second.operator.name
             self.compared[second.operator.name] = Compared(names, one, apart, is_one)
         return _Pair(one.algorithms if one is not None and is_one and one.algorithms != best else None)
+
+    def _neighbour(self, offers: _Offers) -> Neighbour:
+        """An operator as one of two that may be one chain."""
+        operator, behind = offers.operator, self._part(offers.operator)
+        least = {algorithm: self.prices.least_time(behind, {operator.name: algorithm}) for algorithm in offers.algorithms}
+        alone = behind if len(behind.graph.operators) == 1 else self.prices.part([operator])
+        return Neighbour(operator, alone, least)
 
     def _own(self, offers: _Offers) -> _Offers:
         """Offers with times of their operator, not of another."""

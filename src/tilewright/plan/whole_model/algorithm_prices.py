@@ -177,11 +177,18 @@ class AlgorithmPrices:
 
     def moving_seconds(self, tensor: str) -> float:
         """The time of writing a tensor to where it fits and reading it back, on one thread."""
-        between, machine = self.graph.tensor(tensor), self.options.machine
-        size_bytes = element_bytes(between.dtype) * prod(map(planned_extent, between.shape))
+        machine, size_bytes = self.options.machine, self._size_bytes(tensor)
         behind = machine.levels[1:] or machine.levels
         level = next((level for level in behind if level.usable_bytes >= size_bytes), behind[-1])
         return 2 * size_bytes / level.bandwidth_bytes_per_s
+
+    def most_moving_seconds(self, tensor: str) -> float:
+        """The most that moving a tensor is counted with in what the parts around it take at least."""
+        return 2 * self._size_bytes(tensor) / min(level.bandwidth_bytes_per_s for level in self.options.machine.levels)
+
+    def _size_bytes(self, tensor: str) -> int:
+        between = self.graph.tensor(tensor)
+        return element_bytes(between.dtype) * prod(map(planned_extent, between.shape))
 
     def may_be_one_chain(self, part: Part, algorithms: Algorithms) -> bool:
         """Whether no tensor inside a part has to be stored as a whole because several axes walk one dimension of it."""

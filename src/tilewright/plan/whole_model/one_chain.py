@@ -20,11 +20,11 @@ from tilewright.records import record
 
 @record
 class Neighbour:
-    """One of two operators, alone as a part of the graph, and the times of the algorithms that apply to it."""
+    """One of two operators, alone as a part of the graph, and the least that it and the maps behind it take by its algorithms."""
 
     operator: Operator
     part: Part
-    times: Mapping[Algorithm, PartTime]
+    least: Mapping[Algorithm, PartTime]
 
 
 @record
@@ -66,17 +66,18 @@ class Compared:
 def cheapest_chain(prices: AlgorithmPrices, both: Part, first: Neighbour, second: Neighbour, limit_s: float) -> Ways | None:
     """The algorithms by which two operators, which are a part together, cost least as one chain; None where none makes one.
 
-    Chains that take more than a limit are not planned: of these it is the one that may cost least. Algorithms that cost least
-    alone come first, so that others are seldom planned.
+    Chains that take more than a limit on all cores are not planned: of these it is the one that may cost least.
     """
     best: Ways | None = None
-    candidates = _candidates(prices, first, second)
-    for algorithms in sorted(candidates, key=lambda ways: first.times[ways[0]].thread_s + second.times[ways[1]].thread_s):
-        named = dict(zip((first.operator.name, second.operator.name), algorithms, strict=True))
-        if not prices.is_one_group(both, named):
-            continue
+    for bound in sorted(_bounds(prices, first, second), key=_rank):
         known_s = limit_s if best is None or best.time.is_bound else min(limit_s, best.time.cores_s)
-        found = Ways(algorithms, prices.time_as_one_chain(both, named, known_s))
+        if best is not None and bound.time.cores_s >= known_s:
+            break
+        named = dict(zip((first.operator.name, second.operator.name), bound.algorithms, strict=True))
+        if not _is_one(prices, both, first, second, named):
+            continue
+        is_slower = bound.time.cores_s >= known_s
+        found = bound if is_slower else Ways(bound.algorithms, prices.time_as_one_chain(both, named, known_s))
         if found.time != NO_PLAN and (best is None or _rank(found) < _rank(best)):
             best = found
     return best
@@ -86,11 +87,19 @@ def _rank(ways: Ways) -> tuple[bool, PartTime]:
     return ways.time.is_bound, ways.time
 
 
-def _candidates(prices: AlgorithmPrices, first: Neighbour, second: Neighbour) -> Iterator[tuple[Algorithm, Algorithm]]:
-    """Pairs of algorithms of which each leaves nothing in memory alone."""
-    whole = ([algorithm for algorithm in one.times if _is_whole(prices, one, algorithm)] for one in (first, second))
-    yield from product(*whole)
+def _bounds(prices: AlgorithmPrices, first: Neighbour, second: Neighbour) -> Iterator[Ways]:
+    """The least that pairs of algorithms take: as much as alone, but for the tensor in between."""
+    saved_s, options = prices.most_moving_seconds(first.operator.write.tensor), prices.options
+    for (before, one), (after, other) in product(first.least.items(), second.least.items()):
+        thread_s = max(one.thread_s + other.thread_s - saved_s, 0.0)
+        cores_s = thread_s / options.machine.cores + options.coefficients.call_s
+        yield Ways((before, after), PartTime(cores_s, thread_s, is_bound=True))
 
 
-def _is_whole(prices: AlgorithmPrices, one: Neighbour, algorithm: Algorithm) -> bool:
-    return not algorithm.reads_tiles and prices.is_one_group(one.part, {one.operator.name: algorithm})
+def _is_one(prices: AlgorithmPrices, both: Part, first: Neighbour, second: Neighbour, named: Mapping[str, Algorithm]) -> bool:
+    """Whether algorithms leave nothing in memory, each alone and together."""
+    for one in (first, second):
+        algorithm = named[one.operator.name]
+        if algorithm.reads_tiles or not prices.is_one_group(one.part, {one.operator.name: algorithm}):
+            return False
+    return prices.is_one_group(both, named)
