@@ -6,10 +6,12 @@ import math
 
 from tilewright.tile.builder import Builder
 from tilewright.tile.functions import coefficients as c
+from tilewright.tile.functions import exponentials
 from tilewright.tile.functions.declaration import Declared, in_float64, logistic
 from tilewright.tile.functions.exponentials import decay, exp_in_parts, expm1
 from tilewright.tile.functions.logarithms import log1p_of
-from tilewright.tile.functions.steps import at_least, at_most, product_rest, scaled, size_of
+from tilewright.tile.functions.steps import at_least, at_most, horner, product_rest, scaled, size_of
+from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
@@ -31,8 +33,20 @@ def sigmoid(b: Builder, x: Value) -> Value:
 
 def silu(b: Builder, x: Value) -> Value:
     """x sigmoid(x)."""
+    if x.type.dtype == "float32" and x.type.size_bits == exponentials.WIDE_BITS:
+        return _silu_by_powers(b, x)
     part, n = _decay(b, size_of(b, x))
     return _times_sigmoid(b, x, part, n)
+
+
+def _silu_by_powers(b: Builder, x: Value) -> Value:
+    """x / (1 + 2**t), t = -x log2(e), whose fraction and whole part make the power; -0 below -88.7, where that is infinite.
+
+    The product with log2(e) is rounded. What the sigmoid makes of that error, and of 0, is below the last bit of x.
+    """
+    t = x * -c.LOG2_E["float32"][0]
+    fraction = b.apply(Operation.FRACTION, t)
+    return x / (b.apply(Operation.SCALE, horner(b, fraction, exponentials.OF_FRACTION), t) + 1.0)
 
 
 def gelu_tanh(b: Builder, x: Value) -> Value:

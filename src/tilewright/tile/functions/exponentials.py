@@ -30,6 +30,10 @@ LIMITS = {"float32": (-104.0, 89.0), "float64": (-746.0, 710.0)}
 """Below e**x is 0, above infinite."""
 LIMITS_2 = {"float32": (-151.0, 128.5), "float64": (-1076.0, 1024.5)}
 """The same of 2**x."""
+OF_FRACTION = (0.00186712993, 0.00901703071, 0.0557999052, 0.240164489, 0.693151295, 1.0)
+"""2**f, 0 <= f <= 1: to 1.4e-7, relative; a minimax polynomial."""
+WIDE_BITS = 512
+"""Vectors of machines that round, and scale by powers of two, by one instruction each."""
 TINY = 2.0**-60
 """Below it e**x - 1 is x, whose last bit halves would lose where it is no normal number."""
 

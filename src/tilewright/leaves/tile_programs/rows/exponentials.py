@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.tile.builder import Builder
+from tilewright.tile.functions.exponentials import OF_FRACTION, WIDE_BITS
 from tilewright.tile.operations import Operation
 from tilewright.tile.program import Value
 
-OF_FRACTION = (0.00186712993, 0.00901703071, 0.0557999052, 0.240164489, 0.693151295, 1.0)
-"""2**f, 0 <= f <= 1: to 1.4e-7, relative."""
 OF_REST = (0.00132764725, 0.00967554096, 0.0555071309, 0.240221202, 0.693146944, 1.0)
 """2**f, |f| <= 1/2: to 2.4e-7."""
-WIDE_BITS = 512
-"""Vectors of machines that take fractions and scale by one instruction each."""
 
 
 def exp2_down(b: Builder, x: Value) -> Value:
