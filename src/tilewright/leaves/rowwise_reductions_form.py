@@ -10,6 +10,7 @@ from tilewright.graph.types import Reduction, StateVariable
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction
+from tilewright.leaves.tile_programs.rows.moments import takes_moments
 
 NAME = "row-wise reductions"
 LARGEST, LOSES_NAN = "largest", "loses NaN"
@@ -37,11 +38,12 @@ def form_of(binding: LeafBinding, reduction: Reduction) -> RowwiseReduction:
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
-    """The functions of all points, in a pass for every state and one to finish."""
+    """The functions of all points, in a pass for every state, or one for moments of long rows, and one to finish."""
     operator, reduction = problem.operator, problem.operator.reduction
     assert reduction is not None
     roots = [operator.body, *(state.contribution for state in reduction.states), reduction.finish]
-    points, passes = product(problem.sizes[axis.name] for axis in operator.axes), 1 + len(reduction.states)
+    points = product(problem.sizes[axis.name] for axis in operator.axes)
+    passes = 2 if takes_moments(operator, problem.lanes) else 1 + len(reduction.states)
     if binding.element_type:
         cycles = sum(cycles_of(root, binding.element_type, problem.lanes) for root in roots)
         cycles += passes * problem.coefficients.pass_cycles_per_vector

@@ -314,7 +314,7 @@ def vector_seconds(context: CostContext, view: OperatorView, block: Block, share
     blocks = blocks_of_rows(operator, shared)
     rows = product(context.sizes[axis] for axis in row_axes(operator))
     folding = len(operator.reduction.states) * context.coefficients.row_cycles / context.machine.frequency_hz
-    weights, states = softmax_weights(operator), len(operator.reduction.states)
+    weights, states = softmax_weights(operator), passes(context, operator) - 1
     if weights is None:
         return functions_s + rows * folding + later_passes_seconds(context, operator, 1, states)
     factors = [factor for _, factor in weights.factors if factor is not None]
@@ -346,7 +346,7 @@ def weight_seconds(context: CostContext, operator: Operator) -> Quantity:
     """The time in which a row-wise reduction makes undivided weights of all its points: a pass for every state."""
     assert operator.reduction is not None
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
-    return _points(context, operator) * seconds_per_element(context, operator, roots, passes(operator) - 1)
+    return _points(context, operator) * seconds_per_element(context, operator, roots, passes(context, operator) - 1)
 
 
 def _points(context: CostContext, operator: Operator) -> Count:

@@ -10,8 +10,11 @@ is known of it because something is not finite, squares are summed in a second p
 
 from __future__ import annotations
 
+from math import prod
+
+from tilewright.block.execution import Sums
 from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State
-from tilewright.graph.types import Reduction, StateVariable
+from tilewright.graph.types import Operator, Reduction, StateVariable, planned_extent
 from tilewright.records import record
 
 MOST_SHIFTED = 16.0
@@ -45,3 +48,18 @@ def moments_of(reduction: Reduction) -> Moments | None:
         case Apply("square", (Apply("subtract", (Point(), Apply("divide", (State(name), count)) as mean)),)):
             return Moments(total, squares, mean, count) if name == total.name and total.contribution == Point() else None
     return None
+
+
+def takes_moments(operator: Operator, lanes: int) -> bool:
+    """Whether the moments of an operator's rows are summed in one pass: of long rows along which lanes run.
+
+    Its extents are those that are planned for.
+    """
+    reduced = {axis.name: planned_extent(axis.extent) for axis in operator.reduction_axes()}
+    if (
+        operator.reduction is None
+        or operator.write.innermost() not in reduced
+        or prod(reduced.values()) <= Sums().long_steps * lanes
+    ):
+        return False
+    return moments_of(operator.reduction) is not None

@@ -29,6 +29,7 @@ from typing import TypeAlias
 
 from tilewright.arrays import Condition, Count, Quantity, either, maximum, minimum, surely, surely_not
 from tilewright.graph.types import Operator
+from tilewright.leaves.tile_programs.rows.moments import takes_moments
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.working_set import live_bytes
@@ -177,8 +178,13 @@ def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -
     return level.sets / covered
 
 
-def passes(operator: Operator) -> int:
-    """How often a map or row-wise reduction goes over its operands: once, and once more for every state of its reduction."""
+def passes(context: CostContext, operator: Operator) -> int:
+    """How often a map or row-wise reduction goes over its operands: once, and once more for every state of its reduction.
+
+    Moments of long rows are summed together.
+    """
+    if takes_moments(operator, context.lanes(operator)):
+        return 2
     return 1 + (len(operator.reduction.states) if operator.reduction is not None else 0)
 
 
@@ -236,7 +242,7 @@ def _into_nearest(context: CostContext, around: ChainFigures, view: OperatorView
         panel = context.packed_bytes(operator.name) * depth * context.kernels[operator.name].columns
         loops, times = (*view.running(), *_kernel_loops(context, view, block, conflict)), 1
     else:
-        panel, loops, times = 0, view.running(), passes(operator)
+        panel, loops, times = 0, view.running(), passes(context, operator)
     stays = around.live_bytes + panel <= context.nearest_bytes
     moved, visits = [], Visits(loops)
     for operand, swept in zip(operands, block.swept, strict=True):

@@ -44,7 +44,7 @@ def pack_operator(data: Data, context: CostContext, operator: Operator, numbers:
     data.counted([numbers.axes[axis.name] for axis in operator.axes])
     data.integers.append(numbers.mask(axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL))
     guard = 0 if not is_masked else 2 if is_plain_mask(chain, name) else 1
-    data.integers += (kind, name in context.in_tiles, guard, passes(operator))
+    data.integers += (kind, name in context.in_tiles, guard, passes(context, operator))
     data.reals += (context.vectors_per_element(operator), float(least_guarded_work(context, name).computed))
     if len(operands) > MOST_OPERANDS:
         raise BeyondLimits
@@ -107,12 +107,13 @@ def _pack_vectors(data: Data, context: CostContext, operator: Operator, numbers:
     data.integers.append(numbers.mask(axis.name for axis in reduced.reduction_axes()))
     data.integers.append(numbers.mask(row_axes(operator)))
     data.integers.append(int(rows_of is not None and divides_in_pass(context, operator, rows_of)))
-    data.integers += (states, divided_by_readers(chain, name) if weights else 0)
+    later = passes(context, operator) - 1 if is_reduction else states
+    data.integers += (later, divided_by_readers(chain, name) if weights else 0)
     data.integers.append(held_bytes(chain, operator.write.tensor) * (len(weights.factors) + 1) if weights else 0)
     factors = [factor for _, factor in weights.factors if factor is not None] if weights else []
     taking = context.lanes(operator) * seconds_per_element(context, operator, factors, 1 + len(weights.factors)) if weights else 0
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)] if weights else []  # type: ignore[union-attr]
-    shares = seconds_per_element(context, operator, roots, passes(operator) - 1) if weights else 0.0
+    shares = seconds_per_element(context, operator, roots, passes(context, operator) - 1) if weights else 0.0
     data.reals.append(seconds_per_element(context, operator, (), 1))
     data.reals.append(states * context.coefficients.row_cycles / context.machine.frequency_hz)
     levels = context.machine.levels
