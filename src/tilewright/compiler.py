@@ -90,7 +90,9 @@ REWRITES: tuple[Rewrite, ...] = (
     FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
     ElementTypes(),  # before maps are fused: conversions are maps, which then join their neighbours
     SingleColumns(),  # before FlattenTensors, which then takes a column's dimension for none
-    FlattenTensors(),  # when all reads and writes are composed: what still divides is a merge that memory does not need
+    FlattenTensors(
+        keeps_images=True
+    ),  # when reads and writes are composed: what still divides is a merge that memory does not need
     FoldIndexMaps(),  # again: without divisions, more of the composed accesses are affine
     DeadCode(),  # again: of the changes that were folded now
     # Formulas: one spelling, rows of reductions, then maps point by point.

@@ -42,15 +42,29 @@ class FlattenTensors(Rewrite):
 
     kept: frozenset[str] | None = None
     """Tensors that keep their shapes; None: inputs and outputs. Those of a part of a graph may be merged there."""
+    keeps_images: bool = False
+    """Whether images keep their shapes that convolutions read: algorithms know these by the two dimensions of their windows."""
 
     def run(self, graph: Graph) -> Graph:
         """The graph without divisions that merging dimensions avoids."""
-        work = Work(graph, frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept)
+        kept = frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept
+        work = Work(graph, kept | _images(graph) if self.keeps_images else kept)
         joints = frozenset(divided(work))
         work.flatten(joints)
         arguments = (name for name in (*graph.inputs, *graph.outputs) if name not in work.kept)
         start = None if joints else {user for name in arguments for user in work.users.get(name, ())}
         return work.result() if work.merge_all(start) or joints else graph
+
+
+def _images(graph: Graph) -> frozenset[str]:
+    """What sums of products read by windows of two dimensions and more."""
+    sums = [operator for operator in graph.operators if operator.is_product_sum()]
+    return frozenset(read.tensor for operator in sums for read in operator.reads if _has_windows(operator, read))
+
+
+def _has_windows(operator: Operator, read: Access) -> bool:
+    steps = {axis.name for axis in operator.reduction_axes()}
+    return sum(bool(index.axes() & steps) and bool(index.axes() - steps) for index in read.indices) > 1
 
 
 class Work:
