@@ -56,6 +56,9 @@ class Coefficients:
     strided_cycles_per_vector: float = 5.0
     """A vector of every other element of a row, beyond one of neighbours: windows by two took 5 to 7 cycles more a vector, of
     lines in L2 (27 rows of 112 x 112, Zen 3; 128 channels of 28 x 28, Xeon)."""
+    scattered_point_cycles: float = 4.5
+    """A point that a row-wise reduction stores, or collects, apart from its neighbours: a group norm that reads 320 channels of
+    64 x 64 last and writes them first takes 2.2 ms, 0.35 in one order (Zen 4)."""
     row_cycles: float = 30.0
     """Of every state of a row-wise reduction, once a row: ends of loops, and lanes that become one value."""
     visible_later_passes: float = 0.9

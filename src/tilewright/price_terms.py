@@ -6,7 +6,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "arithmetic": ("arithmetic",),
     "functions": (
         *("pass_cycles_per_vector", "tile_transpose_cycles", "strided_cycles_per_vector", "scattered_line_cycles"),
-        *("row_cycles", "function_cycles_per_vector", "other_function_cycles"),
+        *("row_cycles", "scattered_point_cycles", "function_cycles_per_vector", "other_function_cycles"),
     ),
     "traffic": ("overlapped_traffic", "visible_l1_traffic", "visible_traffic", "visible_later_passes"),
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.coefficients import Coefficients
 from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
-from tilewright.graph.types import Reduction, StateVariable
+from tilewright.graph.types import AxisKind, Operator, Reduction, StateVariable, planned_extent
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction
@@ -44,11 +45,13 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     roots = [operator.body, *(state.contribution for state in reduction.states), reduction.finish]
     points = product(problem.sizes[axis.name] for axis in operator.axes)
     passes = 2 if takes_moments(operator, problem.lanes) else 1 + len(reduction.states)
+    points = points * _lanes_per_point(operator, problem.lanes)
+    scattered_s = points * _scattered_cycles(operator, problem.coefficients) / problem.machine.frequency_hz
     if binding.element_type:
         cycles = sum(cycles_of(root, binding.element_type, problem.lanes) for root in roots)
         cycles += passes * problem.coefficients.pass_cycles_per_vector
-        return points / problem.lanes * cycles / problem.machine.frequency_hz
-    return points * (problem.seconds_per_element(roots, passes) + _collecting_seconds(problem))
+        return points / problem.lanes * cycles / problem.machine.frequency_hz + scattered_s
+    return points * (problem.seconds_per_element(roots, passes) + _collecting_seconds(problem)) + scattered_s
 
 
 def _collecting_seconds(problem: CostProblem) -> float:
@@ -59,6 +62,25 @@ def _collecting_seconds(problem: CostProblem) -> float:
         return 0.0
     apart = sum(columns in read.axes() and read.innermost() != columns for read in operator.reads)
     return apart * problem.coefficients.scalar_step_cycles / problem.machine.frequency_hz
+
+
+def _lanes_per_point(operator: Operator, lanes: int) -> float:
+    """Lanes that walk the channels of a group take no more than these together, but all lanes of a vector."""
+    lane = operator.write.innermost()
+    beside = {name for index in operator.write.indices if lane in index.axes() for name in index.axes() - {lane}}
+    kinds = {axis.name: axis.kind for axis in operator.axes}
+    if lane is None or kinds[lane] is AxisKind.PARALLEL or all(kinds[name] is AxisKind.REDUCTION for name in beside):
+        return 1.0
+    together = planned_extent(operator.axis(lane).extent)
+    return lanes * -(-together // lanes) / together
+
+
+def _scattered_cycles(operator: Operator, coefficients: Coefficients) -> float:
+    """Of a point that is written apart from its neighbours: lanes run along another axis of what is read, or collect it."""
+    lane = operator.write.innermost()
+    writes_points = {axis.name for axis in operator.reduction_axes()} <= operator.write.axes()
+    is_apart = writes_points and operator.reads[0].innermost() not in (None, lane)
+    return coefficients.scattered_point_cycles if is_apart else 0.0
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
