@@ -42,7 +42,7 @@ _HOMES = {
         f"{kind}{rank}d" for kind in ("conv", "conv_transpose") for rank in (1, 2, 3)
     ),
     "tilewright.frontend.tracing.pooling": ("max_pool", "avg_pool", "global_max_pool", "global_avg_pool"),
-    "tilewright.frontend.tracing.norms": ("layer_norm", "rms_norm"),
+    "tilewright.frontend.tracing.norms": ("group_norm", "layer_norm", "rms_norm"),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
         *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "pow", "square", "reciprocal"),

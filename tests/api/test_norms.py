@@ -16,6 +16,7 @@ from tests.support.graphs import random
 
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)
 X, Y, WEIGHT, BIAS, LAYER = random(13, 37) + 1, random(13, 37, seed=1), random(37, seed=2), random(37, seed=3), random(37, 24)
+IMAGE = random(2, 6, 5, 4)
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "plain": (tw.layer_norm, (X,)),
     "weight and bias": (lambda x, w, b: tw.layer_norm(x, 37, w, b), (X, WEIGHT, BIAS)),
@@ -30,6 +31,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "lanes are rows": (lambda x, w: tw.layer_norm(x, weight=w, axis=0), (X, random(13))),
     "rms": (lambda x, w: tw.rms_norm(x, 37, w), (X, WEIGHT)),
     "transposed": (lambda x, w: tw.rms_norm(x.T, weight=w), (X.T, WEIGHT)),
+    "groups": (lambda x, w, b: tw.group_norm(x, 3, w, b), (IMAGE, random(6), random(6, seed=1))),
+    "groups, bias alone": (lambda x, b: tw.silu(tw.group_norm(x, 2, bias=b)), (IMAGE, random(6))),
     "behind a residual, before a layer": (
         lambda x, y, w, b, m: tw.layer_norm(x + y, 37, w, b) @ m,
         (X, Y, WEIGHT, BIAS, LAYER),
@@ -90,3 +93,9 @@ def test_pytorch_means_the_same(name: str) -> None:
     own = torch.nn.functional.rms_norm if name == "rms" else torch.nn.functional.layer_norm
     x, *others = (torch.from_numpy(array) for array in arrays)
     np.testing.assert_allclose(function(*arrays), own(x, others[0].shape, *others), rtol=2e-5, atol=2e-6)
+
+
+def test_groups_that_do_not_divide_the_channels() -> None:
+    for function in (tw.group_norm, tw.jit(tw.group_norm, static_argnames="num_groups")):
+        with pytest.raises(tw.ShapeError, match="in 4 groups"):
+            function(IMAGE, num_groups=4)

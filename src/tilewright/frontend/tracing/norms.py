@@ -1,4 +1,4 @@
-"""`layer_norm` and `rms_norm`, as PyTorch names their arguments."""
+"""`layer_norm`, `group_norm` and `rms_norm`, as PyTorch names their arguments."""
 
 from __future__ import annotations
 
@@ -39,6 +39,28 @@ def layer_norm(
         aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
         return layer_norm(x, None, None, None, eps, axis=axes) + aligned
     return _normed(norm_operator.layer_norm, (x, weight, bias), axes, eps, kind="layer_norm", has_bias=bias is not None)
+
+
+def group_norm(x: Any, num_groups: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """`(x - mean) / sqrt(variance + eps) * weight + bias` over groups of channels, dimension 1, and all dimensions behind.
+
+    `weight` and `bias` have an element for every channel; None leaves them out. For the error see
+    `tilewright.graph.builders.norms`. Source: PyTorch 2.13, torch.nn.functional.group_norm. Raises `ShapeError` where the groups
+    do not divide the channels, and `DTypeError` for an eps that is no number.
+
+    >>> import numpy as np
+    >>> group_norm(np.array([[1.0, 3.0, -2.0, 2.0]]), 2, eps=0.0).tolist()
+    [[-1.0, 1.0, -1.0, 1.0]]
+    """
+    _check_eps("group_norm", eps)
+    operands, groups = [operand for operand in (x, weight, bias) if operand is not None], whole(num_groups)
+    first, *others = (wholes(array_of(operand).shape) for operand in operands)
+    located_call(norm_operator.check_groups, first, others, groups)
+    if not any(isinstance(operand, Traced) for operand in operands):
+        return norm_operator.group_norm_reference(np.asanyarray(x), groups, eps, weight, bias)
+    recorder, tensors = in_one_type(operands, float_type, "group_norm")
+    options = {"has_bias": bias is not None}
+    return Traced(recorder, recorder.record(norm_operator.group_norm, tensors, groups, eps, kind="group_norm", **options))
 
 
 def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: float | None = None, *, axis: Any = None) -> Any:
@@ -83,8 +105,7 @@ def _usual_eps(x: Any) -> float:
 
 def _axes(kind: str, x: Any, normalized_shape: Any, axis: Any, eps: Any) -> tuple[int, ...]:
     """The dimensions to go over. Raises `ShapeError` where `normalized_shape` is not what x ends with."""
-    if not is_number(eps):
-        raise DTypeError(f"{kind} with eps={eps!r}", where=user_location(), hint="eps is a number, and static")
+    _check_eps(kind, eps)
     shape = wholes(array_of(x).shape)
     if normalized_shape is None:
         chosen = -1 if axis is None else wholes(axis) if isinstance(axis, tuple | list) else whole(axis)
@@ -95,3 +116,8 @@ def _axes(kind: str, x: Any, normalized_shape: Any, axis: Any, eps: Any) -> tupl
         hint = "normalized_shape repeats the last extents of x; axis names dimensions: give one of them"
         raise ShapeError(f"{kind} of an array of shape {shape_text(shape)}", where=user_location(), why=why, hint=hint)
     return tuple(range(len(shape) - len(wanted), len(shape)))
+
+
+def _check_eps(kind: str, eps: Any) -> None:
+    if not is_number(eps):
+        raise DTypeError(f"{kind} with eps={eps!r}", where=user_location(), hint="eps is a number, and static")

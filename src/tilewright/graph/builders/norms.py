@@ -132,28 +132,56 @@ def layer_norm(
     return _norm("layer_norm", operands, axes, reduction, name, result)
 
 
-def group_norm(operands: Sequence[Tensor], groups: int, eps: float, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The layer norm of every group of the channels of operands[0], [images, channels, ...], which `groups` divides.
+def group_norm(
+    operands: Sequence[Tensor], groups: int, eps: float, *, has_bias: bool, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """The layer norm of every group of the channels of operands[0], [images, channels, ...].
 
-    Then follow a weight and a bias, with an element for every channel.
+    Then follow a weight and, with `has_bias`, a bias, if there are any, with an element for every channel. Raises `ShapeError`
+    for other extents, and for channels that are not known or that the groups do not divide.
 
     >>> x, weight, bias = Tensor("x", (1, 6, 4)), Tensor("w", (6,)), Tensor("b", (6,))
-    >>> operator, _ = group_norm([x, weight, bias], 3, 1e-5, name="norm", result="y")
+    >>> operator, _ = group_norm([x, weight, bias], 3, 1e-5, has_bias=True, name="norm", result="y")
     >>> [str(index) for index in operator.write.indices], [axis.name for axis in operator.reduction_axes()]
     (['d0', '2*d1 + d2', 'd3'], ['d2', 'd3'])
     """
     x, *parameters = operands
+    check_groups(x.shape, [parameter.shape for parameter in parameters], groups)
     images, channels, *pixels = x.shape
-    assert isinstance(channels, int), "the caller has refused numbers of channels that are not known"
+    assert isinstance(channels, int)
     row = (channels // groups, *pixels)
     image, group, within, *rest = points(2 + len(row))
-    channel = group * (channels // groups) + within
+    channel = group * row[0] + within
     indices = (image, channel, *rest)
     reads = (Access(x.name, indices), *(Access(parameter.name, (channel,)) for parameter in parameters))
-    reduction = layer_norm_reduction(point_count(row), eps, has_weight=True, has_bias=True)
+    has_weight = len(parameters) - has_bias > 0
+    reduction = layer_norm_reduction(point_count(row), eps, has_weight=has_weight, has_bias=has_bias)
     axes = axes_of((images, groups, *row), range(2, 2 + len(row)))
-    write, accumulator = Access(result, indices), accumulator_of(x.dtype)
-    return Operator(name, "layer_norm", axes, reads, write, Load(0), reduction, accumulator), Tensor(result, x.shape, x.dtype)
+    output = Tensor(result, x.shape, np.result_type(*(operand.dtype for operand in operands)).name)
+    return Operator(
+        name, "layer_norm", axes, reads, Access(result, indices), Load(0), reduction, accumulator_of(output.dtype)
+    ), output
+
+
+def check_groups(x: Shape, given: Sequence[Shape], groups: Any) -> None:
+    """Raises `ShapeError` unless `groups` divides the channels of x, of which each has one element of the others."""
+    channels = x[1] if len(x) > 1 else None
+    if isinstance(channels, int) and isinstance(groups, int) and groups > 0 and channels % groups == 0:
+        if all(shape == (channels,) for shape in given):
+            return
+        why = "every channel takes one element"
+    else:
+        why = "dimension 1 has the channels, whose number is known, and is a multiple of that of the groups"
+    shapes = ", ".join(map(shape_text, (x, *given)))
+    raise ShapeError(f"group_norm of {shapes} in {groups} groups", where="group_norm", why=why)
+
+
+def group_norm_reference(x: Any, groups: int, eps: float, weight: Any = None, bias: Any = None) -> Any:
+    """The same by NumPy."""
+    unit = norm_reference(x.reshape(x.shape[0], groups, -1), (2,), eps).reshape(x.shape)
+    column = (-1, *(1,) * (x.ndim - 2))
+    value = unit if weight is None else unit * np.reshape(weight, column)
+    return value if bias is None else value + np.reshape(bias, column)
 
 
 def rms_norm(

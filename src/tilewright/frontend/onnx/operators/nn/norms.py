@@ -175,7 +175,9 @@ def _lowered_groups(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, gr
         raise ShapeError(f"{groups} groups of the channels of {shape_text(x.shape)}", where="GroupNormalization")
     pixels = tuple(factor for factors in builder.factors(x)[2:] for factor in factors)
     images = builder.reshape(x, (x.shape[0], channels, *pixels))
-    return builder.reshape(builder.record(group_norm, [images, scale, bias], groups, epsilon, kind="norm"), x.shape)
+    return builder.reshape(
+        builder.record(group_norm, [images, scale, bias], groups, epsilon, has_bias=True, kind="norm"), x.shape
+    )
 
 
 @onnx_operator("LayerNormalization", since=17)
