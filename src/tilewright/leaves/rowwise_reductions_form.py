@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from tilewright.arrays import Quantity, product
+from tilewright.block.execution import Sums
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import Coefficients
 from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
+from tilewright.graph.moments import takes_moments
 from tilewright.graph.types import AxisKind, Operator, Reduction, StateVariable, planned_extent
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction
-from tilewright.leaves.tile_programs.rows.moments import takes_moments
 
 NAME = "row-wise reductions"
 LARGEST, LOSES_NAN = "largest", "loses NaN"
@@ -44,14 +45,14 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     assert reduction is not None
     roots = [operator.body, *(state.contribution for state in reduction.states), reduction.finish]
     points = product(problem.sizes[axis.name] for axis in operator.axes)
-    passes = 2 if takes_moments(operator, problem.lanes) else 1 + len(reduction.states)
-    points = points * _lanes_per_point(operator, problem.lanes)
-    scattered_s = points * _scattered_cycles(operator, problem.coefficients) / problem.machine.frequency_hz
+    passes = 2 if takes_moments(operator, Sums().long_steps * problem.lanes) else 1 + len(reduction.states)
+    computed = points * _lanes_per_point(operator, problem.lanes)
+    scattered_s = computed * _scattered_cycles(operator, problem.coefficients) / problem.machine.frequency_hz
     if binding.element_type:
         cycles = sum(cycles_of(root, binding.element_type, problem.lanes) for root in roots)
         cycles += passes * problem.coefficients.pass_cycles_per_vector
-        return points / problem.lanes * cycles / problem.machine.frequency_hz + scattered_s
-    return points * (problem.seconds_per_element(roots, passes) + _collecting_seconds(problem)) + scattered_s
+        return computed / problem.lanes * cycles / problem.machine.frequency_hz + scattered_s
+    return computed * (problem.seconds_per_element(roots, passes) + _collecting_seconds(problem)) + scattered_s
 
 
 def _collecting_seconds(problem: CostProblem) -> float:

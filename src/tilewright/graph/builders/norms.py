@@ -149,9 +149,10 @@ def group_norm(
     check_groups(x.shape, [parameter.shape for parameter in parameters], groups)
     images, channels, *pixels = x.shape
     assert isinstance(channels, int)
-    row = (channels // groups, *pixels)
+    width = channels // groups
+    row = (width, *pixels)
     image, group, within, *rest = points(2 + len(row))
-    channel = group * row[0] + within
+    channel = group * width + within
     indices = (image, channel, *rest)
     reads = (Access(x.name, indices), *(Access(parameter.name, (channel,)) for parameter in parameters))
     has_weight = len(parameters) - has_bias > 0

@@ -17,6 +17,7 @@ from tilewright.block.memory import Gather, View
 from tilewright.block.statements import RunningStates, VectorLoops
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Previous, Scalar, State, rewrite, subexpressions
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
+from tilewright.graph.moments import MOST_SHIFTED, Moments, moments_of
 from tilewright.graph.multiply_adds import summed_product
 from tilewright.graph.types import StateVariable
 from tilewright.leaves.declaration import WAYS, LoweredTile
@@ -27,7 +28,6 @@ from tilewright.leaves.tile_programs.rows.exponentials import exp2_down
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction, fall, hoist_division, inverses, row_values
 from tilewright.leaves.tile_programs.rows.folds import COMBINE, NAN_IGNORING, Combine, folded
 from tilewright.leaves.tile_programs.rows.long_sums import LongSum
-from tilewright.leaves.tile_programs.rows.moments import MOST_SHIFTED, Moments, moments_of
 from tilewright.leaves.tile_programs.values import Values, clamped, rounded
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation

@@ -28,8 +28,9 @@ from operator import eq
 from typing import TypeAlias
 
 from tilewright.arrays import Condition, Count, Quantity, either, maximum, minimum, surely, surely_not
+from tilewright.block.execution import Sums
+from tilewright.graph.moments import takes_moments
 from tilewright.graph.types import Operator
-from tilewright.leaves.tile_programs.rows.moments import takes_moments
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.working_set import live_bytes
@@ -183,7 +184,7 @@ def passes(context: CostContext, operator: Operator) -> int:
 
     Moments of long rows are summed together.
     """
-    if takes_moments(operator, context.lanes(operator)):
+    if takes_moments(operator, Sums().long_steps * context.lanes(operator)):
         return 2
     return 1 + (len(operator.reduction.states) if operator.reduction is not None else 0)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.block.execution import Sums
 from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State
 from tilewright.graph.types import Operator, Reduction, StateVariable, planned_extent
 from tilewright.records import record
@@ -50,16 +49,11 @@ def moments_of(reduction: Reduction) -> Moments | None:
     return None
 
 
-def takes_moments(operator: Operator, lanes: int) -> bool:
-    """Whether the moments of an operator's rows are summed in one pass: of long rows along which lanes run.
+def takes_moments(operator: Operator, longest: int) -> bool:
+    """Whether the moments of an operator's rows are summed in one pass: of rows of more points, along which lanes run.
 
     Its extents are those that are planned for.
     """
     reduced = {axis.name: planned_extent(axis.extent) for axis in operator.reduction_axes()}
-    if (
-        operator.reduction is None
-        or operator.write.innermost() not in reduced
-        or prod(reduced.values()) <= Sums().long_steps * lanes
-    ):
-        return False
-    return moments_of(operator.reduction) is not None
+    is_long = prod(reduced.values()) > longest and operator.write.innermost() in reduced
+    return is_long and operator.reduction is not None and moments_of(operator.reduction) is not None
