@@ -108,7 +108,9 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
 def _mismatch(operator: Operator, windows: Sequence[Window]) -> Mismatch | None:
     if len(windows) < 2 or (len(windows) == 2 and windows[0].waiting < MOST_ROWS):
         return Mismatch.WINDOWS
-    rows = windows[-2]
+    rows, columns = windows[-2:]
+    if columns.stride > 1 and columns.taps > MOST_UNROLLED:
+        return Mismatch.LANES
     is_few = rows.taps <= MOST_UNROLLED or rows.stride == rows.dilation == 1
     return why_no_columns(operator, windows) or (None if is_few else Mismatch.REGISTERS)
 
