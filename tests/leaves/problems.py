@@ -72,6 +72,17 @@ def _windows_of_channels(kernel: tuple[int, int], window: Mapping[str, Any]) -> 
     return add
 
 
+def _windows_of_filters(kernel: tuple[int, int], window: Mapping[str, Any]) -> Adding:
+    """A vector more than asked for: few filters do not fill one."""
+
+    def add(builder: Builder, suffix: str, filters: int) -> Tensor:
+        image = builder.input(f"x{suffix}", (1, 3, 5, 19), "float32")
+        weights = builder.constant(np.random.default_rng(0).standard_normal((filters + LANES, 3, *kernel)).astype("f4"))
+        return builder.record(convolution, image, weights, window_of((5, 19), kernel, where="Conv", **window), 1, kind="conv")
+
+    return add
+
+
 def _packed(rows: int, bits: int, level: int = 0) -> Adding:
     def add(builder: Builder, suffix: str, columns: int) -> Tensor:
         random, blocks = np.random.default_rng(0), 3
@@ -199,6 +210,7 @@ def _softmax(axis: int) -> Adding:
 PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
     "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
+    "filter blocks": ("filters in place", tuple(_windows_of_filters(*window) for window in WINDOWS)),
     "packed sums": ("", (_packed(1, 4), _packed(7, 8), _packed(7, 4, level=4), _packed(2, 8, level=4))),
     "transposed maps": (
         "",

@@ -5,14 +5,15 @@ Whoever loads remembered code has the constants of the graph, and neither rewrit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.graph.constant_values import decide, is_moderate
+from tilewright.graph.constant_values import decide, is_moderate, same_values
 from tilewright.graph.expressions.scalar import Apply
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.types import Constant, Graph, Operator
 from tilewright.records import record
@@ -114,24 +115,41 @@ def _place(array: Array) -> tuple[int, str, tuple[tuple[int, int], ...]]:
 
 
 def extreme_constants(recipe: Recipe, given: Named) -> frozenset[str]:
-    """The given constants that a recipe multiplies or divides, and that are not of moderate size.
+    """The given constants that a recipe multiplies or divides, and that are not of moderate size, and those of which it says that
+    they are finite, and that are not.
 
-    Plans do not depend on the values of large constants, so whoever loads a kernel looks at those that it combines.
+    Plans do not depend on the values of large constants, so whoever loads a kernel looks at those that it combines or checks.
     """
     arrays = {name: constant.array for name, constant in given}
-    return frozenset(name for name in sorted(_combined(recipe)) if not is_moderate(arrays[name]))
+    combined, checked = _combined_and_checked(recipe, arrays)
+    extreme = {name for name in sorted(combined) if not is_moderate(arrays[name])}
+    return frozenset(extreme | {name for name in sorted(checked - extreme) if not np.isfinite(arrays[name]).all()})
 
 
-def _combined(recipe: Recipe) -> set[str]:
-    """The given constants that maps multiply or divide, as they are or moved."""
+def _combined_and_checked(recipe: Recipe, arrays: Mapping[str, Array]) -> tuple[set[str], set[str]]:
+    """The given constants that maps multiply or divide, as they are or moved, and those that maps check."""
     origins: dict[str, set[str]] = {name: {origin} for name, origin in recipe.origins}
-    found: set[str] = set()
+    combined: set[str] = set()
+    checked: set[str] = set()
+    if any(_checks(operator) for operator in recipe.graph.operators):
+        origins |= {name: _equal_ones(constant.array, arrays) for name, constant in recipe.graph.constants}
     for operator in recipe.graph.operators:
         read = set().union(*(origins.get(access.tensor, set()) for access in operator.reads))
         origins[operator.write.tensor] = read
-        found |= read if _combines(operator) else set()
-    return found
+        combined |= read if _combines(operator) else set()
+        checked |= read if _checks(operator) else set()
+    return combined, checked
+
+
+def _equal_ones(own: Array, arrays: Mapping[str, Array]) -> set[str]:
+    """The constants whose values a recipe holds."""
+    alike = (name for name, array in arrays.items() if array.size == own.size and array.dtype == own.dtype and decide(array))
+    return {name for name in alike if same_values(arrays[name].reshape(-1), own.reshape(-1))}
 
 
 def _combines(operator: Operator) -> bool:
     return operator.is_map() and isinstance(operator.body, Apply) and not COMBINING.isdisjoint(operator.functions())
+
+
+def _checks(operator: Operator) -> bool:
+    return operator.is_map() and REPORT_NOT_FINITE in operator.functions()

@@ -293,7 +293,8 @@ class Tensor:
     needs_exact: bool = False
     """Whether a discontinuous function reads it: only exact rewrites may change how it is computed (`graph/licences.py`)."""
     is_extreme: bool = False
-    """Whether a constant has elements so large or small that products with other constants may leave the range of its type."""
+    """Whether a constant has elements so large or small that products with other constants may leave the range of its type, or
+    infinities or NaN."""
 
     def __repr__(self) -> str:
         known = f", magnitudes={self.magnitudes!r}" if self.magnitudes is not None else ""

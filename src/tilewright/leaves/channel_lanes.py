@@ -72,7 +72,7 @@ class ChannelProgram(WindowProgram):
 
     def __init__(self, loops: VectorLoops, form: ChannelLanes) -> None:
         """Of operands in which channels lie side by side."""
-        super().__init__(loops, form)
+        super().__init__(loops, form.otherwise)
         self.form = form
 
     def lowered(self) -> LoweredTile:

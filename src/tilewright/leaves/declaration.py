@@ -207,6 +207,8 @@ class LoweredTile:
     helpers: tuple[Helper, ...] = ()
     of_dots: LoweredTile | None = None
     """The same for dialects with an instruction that adds up four products of bytes, where it differs."""
+    function: str = ""
+    """The name of the linked function that it is (`tile_programs/linked.py`); "" if its statements stand where it is called."""
 
     def for_dialect(self, dialect: Dialect) -> LoweredTile:
         """What suits a dialect."""

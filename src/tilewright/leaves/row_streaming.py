@@ -108,7 +108,7 @@ class Program(WindowProgram):
     def __init__(self, loops: VectorLoops, form: RowStreaming, paired: str, vectors: int) -> None:
         """`paired` is the axis along which two neighbours share vectors, or "". Sums of `vectors` side by side are in
         registers."""
-        super().__init__(loops, form)
+        super().__init__(loops, form.otherwise)
         self.form, self.paired, self.vectors_of_block = form, paired, vectors
         self.next: IndexLike = 0
         self.weights: dict[tuple[IndexLike, IndexLike], Value] = {}

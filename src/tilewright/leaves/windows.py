@@ -46,11 +46,11 @@ def image_windows(operator: Operator, most: int = 2) -> tuple[Window, ...] | Mis
     if not affine or not weights.is_affine():
         return Mismatch.POSITIONS
     outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}
-    moving = [_windows_along(operator, index) for index in image.indices if index.axes() - outputs]
+    moving = [windows_along(operator, index) for index in image.indices if index.axes() - outputs]
     windows = tuple(window for found in moving for window in found)
     if not all(moving) or not 1 <= len(windows) <= most:
         return Mismatch.WINDOWS
-    return _with_limits(operator, windows) or Mismatch.PADDING
+    return with_limits(operator, windows) or Mismatch.PADDING
 
 
 def binding_of_windows(leaf: str, operator: Operator, windows: tuple[Window, ...], **axes: str) -> tuple[LeafBinding]:
@@ -83,7 +83,7 @@ def _limits(operator: Operator) -> tuple[Index, ...]:
     return guard.constraints if guard is not None else ()
 
 
-def _windows_along(operator: Operator, index: Index) -> tuple[Window, ...]:
+def windows_along(operator: Operator, index: Index) -> tuple[Window, ...]:
     """Windows of one output axis and one tap; rows, then columns, where an index walks both (images whose pixels are one
     dimension). Empty where it is neither.
 
@@ -104,7 +104,7 @@ def _windows_along(operator: Operator, index: Index) -> tuple[Window, ...]:
     return tuple(found)
 
 
-def _with_limits(operator: Operator, windows: tuple[Window, ...]) -> tuple[Window, ...]:
+def with_limits(operator: Operator, windows: tuple[Window, ...]) -> tuple[Window, ...]:
     """Windows with the limits that the guard of the image sets; none if it sets any that is not one of positions."""
     for constraint in _limits(operator):
         limited = ((place, _limited(window, constraint)) for place, window in enumerate(windows))

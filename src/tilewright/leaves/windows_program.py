@@ -14,7 +14,6 @@ from tilewright.leaves.tile_programs.lanes import Lanes
 from tilewright.leaves.tile_programs.maps import MapProgram
 from tilewright.leaves.tile_programs.positions import conditions
 from tilewright.leaves.tile_programs.values import Values
-from tilewright.leaves.windows import WindowSum
 from tilewright.tile.index import IndexLike
 from tilewright.tile.program import Value
 
@@ -45,12 +44,12 @@ def first_window(loops: VectorLoops) -> IntegerExpression:
 class WindowProgram(MapProgram):
     """The sums of a leaf over windows. `total` is the one that is finished."""
 
-    def __init__(self, loops: VectorLoops, form: WindowSum) -> None:
-        """Of a leaf all of whose windows are known."""
+    def __init__(self, loops: VectorLoops, otherwise: float) -> None:
+        """Of a leaf all of whose windows are known; what is read outside of the image."""
         super().__init__(loops)
         self.total: Value | None = None
         self.image: View | Gather = loops.reads[0]
-        self.otherwise = form.otherwise
+        self.otherwise = otherwise
         self.strides = {axis: self.arguments.index(stride) for axis, stride in strides_of(loops).items()}
         self.first = self.arguments.index(first_window(loops))
 
@@ -74,9 +73,14 @@ class WindowProgram(MapProgram):
 
     def is_inside(self, slide: Window, first: IndexLike, last: IndexLike) -> IndexLike:
         """Whether the image has positions between two: 1 or 0 where that is known."""
+        holds = self.limits(slide, first, last)
+        return 0 if 0 in holds else conditions(self, *holds)
+
+    def limits(self, slide: Window, first: IndexLike, last: IndexLike) -> list[IndexLike]:
+        """What must hold for the image to have positions between two: 0 of what does not, none of what does."""
         holds = [less(self.builder, slide.first - 1, first)] if slide.first is not None else []
         holds += [less(self.builder, last, self.limit(slide.last) + 1)] if slide.last is not None else []
-        return 0 if 0 in holds else conditions(self, *(one for one in holds if one != 1))
+        return [one for one in holds if one != 1]
 
     def outside(self) -> Value:
         """What lanes see outside of the image."""

@@ -37,6 +37,7 @@ ALGORITHM_NAMES = {
     "shifted rows": "shifted GEMM",
     "sliding sums": "direct convolution (row streaming)",
     "channel lanes": "direct convolution (channel lanes)",
+    "filters in place": "direct convolution (filter blocks)",
     "map of taps": "direct convolution (taps)",
     "exchanged roles": "transposed GEMM",
     "zero points apart": "zero-point compensation",

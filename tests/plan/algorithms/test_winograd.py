@@ -178,7 +178,7 @@ def test_special_values_spread_over_their_tiles_alone(name: str, special: float)
 def layer(batch: Any = 1, *, is_constant: bool = True) -> Graph:
     """relu(conv(x, w) + bias) of a shape for which Winograd has the least price."""
     random, builder = np.random.default_rng(0), Builder("layer")
-    x = builder.input("x", (batch, 64, 30, 27), "float32")
+    x = builder.input("x", (batch, 64, 30, 31), "float32")
     taps = (random.standard_normal((64, 64, 3, 3)) / 24).astype(np.float32)
     w = builder.constant(taps) if is_constant else builder.input("w", taps.shape, "float32")
     window = window_of(x.shape[2:], w.shape[2:], where="Conv", **SAME)
@@ -234,7 +234,7 @@ def test_a_library_without_its_graph_refuses_what_it_cannot_know() -> None:
     graph = computed_by(layer(), NAMES[0])
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=2)
     assert executable.origin.artifact.reports_not_finite
-    values = {"x": np.full((1, 64, 30, 27), np.inf, np.float32)} | made_of(executable.origin.artifact.recipe, graph.constants)
+    values = {"x": np.full((1, 64, 30, 31), np.inf, np.float32)} | made_of(executable.origin.artifact.recipe, graph.constants)
     given = [values[slot.name] for slot in executable.signature.inputs]
     out = executable.new_outputs(given)
     for call in (executable.run, lambda *arrays: executable.run_repeatedly(2, *arrays), executable.profile):
@@ -280,7 +280,7 @@ def test_generated_code(name: str, is_constant: bool) -> None:
 
 def test_batches_that_are_known_at_run_time() -> None:
     graph = layer(SymbolicExtent("s0", 1, 64, 4))
-    inputs = {"x": np.random.default_rng(1).standard_normal((3, 64, 30, 27)).astype(np.float32)}
+    inputs = {"x": np.random.default_rng(1).standard_normal((3, 64, 30, 31)).astype(np.float32)}
     (exact,) = evaluate(graph, inputs, dtype="float64").values()
     for algorithm in ALGORITHMS:
         (found,) = evaluate(computed_by(graph, algorithm.name), inputs).values()

@@ -101,7 +101,7 @@ def test_other_models_find_groups_of_equal_structure() -> None:
     planned(convolutions(3, 6), answers)
     answers.missed.clear()
     planned(convolutions(3, 5), answers)
-    assert len(answers.missed) < 4, "the last layers differ by what follows them, in each layout"
+    assert len(answers.missed) < 10, "the last layers differ by what follows them, in each layout and by each algorithm"
 
 
 def test_an_answer_holds_for_its_question_alone() -> None:

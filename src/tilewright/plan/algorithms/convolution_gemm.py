@@ -47,6 +47,7 @@ from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.shapes import divisors_of
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Tensor, element_bytes
+from tilewright.plan.algorithms import filters_in_place
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.depthwise import is_by_tiles
 from tilewright.plan.algorithms.padded_image import SlidingProduct, WindowCopy, filters_by, padded, sliding_windows
@@ -61,6 +62,8 @@ LEAST_ROW_PIXELS = 64
 """Of padded rows: columns of a tile of micro kernels."""
 LEAST_LANES_USED = 0.9
 """Of padded rows: share of the lanes of a row's vectors that have outputs."""
+LEAST_PIXELS_IN_PLACE = 6
+"""Of a row, for filters in place: tiles of fewer pixels wait for their weights."""
 LEAST_COPIED_PIXELS = 4
 """Of a row of bytes: rows of fewer pixels are copied element by element."""
 MANY_CHANNELS = 16
@@ -318,7 +321,7 @@ def _shares_rows(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
 
 def _moves_by_one(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
     """Whether windows move by one: with steps most sums of a line would be left out."""
-    return sliding is not None and all(slide.stride == 1 for slide in sliding.slides)
+    return sliding is not None and not _is_read_in_place(roles) and all(slide.stride == 1 for slide in sliding.slides)
 
 
 def _has_long_rows(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
@@ -331,9 +334,19 @@ def _has_long_rows(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
 
 
 def _has_filter_panels(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
-    """Whether filters are packed when a kernel is loaded, and pixels can be walked as one axis."""
+    """Whether filters are packed when a kernel is loaded, and pixels can be walked as one axis: of windows, where rows are too
+    short for tiles that read these in their place."""
     is_one = bool(roles.outputs) and (roles.is_moving or roles.dimension_of_pixels is not None)
+    if _is_read_in_place(roles):
+        return False
     return is_one and bool(roles.filters) and roles.has_constant_filters and not _is_of_bytes(roles)
+
+
+def _is_read_in_place(roles: ProductRoles) -> bool:
+    """Whether blocks of constant filters meet windows in their place: on rows of some pixels they take less time than copies of
+    windows with their products."""
+    is_long = roles.is_moving and points(roles.outputs[-1:]) >= LEAST_PIXELS_IN_PLACE
+    return is_long and filters_in_place.applies(roles.problem)
 
 
 def _has_channels_last(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:

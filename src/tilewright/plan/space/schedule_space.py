@@ -277,9 +277,9 @@ def axis_multiple(context: CostContext, axis: str) -> int:
     for operator in context.chain.operators:
         if axis not in operator.axis_names:
             continue
+        asked = registry.constraints_of(context.leaves[operator.name])
+        columns += [count for name, count in asked.panels if name == axis]
         if operator.name in context.kernels:
-            asked = registry.constraints_of(context.leaves[operator.name])
-            columns += [count for name, count in asked.panels if name == axis]
             steps += [count for name, count in asked.steps if name == axis]
             rows += [count for name, count in asked.largest if name == axis]
             depths += [SMALLEST_DEPTH for name, _ in asked.steps if name == axis]

@@ -81,11 +81,12 @@ class Lifetimes:
                         self._use(operand)
                         self.user[id(same(operand))] = (statement, position)
                     self._begin(statement)
-            case Define() | Assign():
+            case Define():
+                self._use(statement.value)
+                self._begin(statement.variable)
+            case Assign():
                 self._use(statement.value)
                 self._use(statement.variable)
-                if isinstance(statement, Define):
-                    self._begin(statement.variable)
             case Store():
                 self._use(statement.value)
                 if statement.mask is not None:

@@ -50,6 +50,13 @@ def inlined(lowered: LoweredTile, dialect: Dialect) -> InlinedTile:
     return InlinedTile(tuple(lines), (*lowered.helpers, *of_integers, *helpers_of(texts)))
 
 
+def called(lowered: LoweredTile) -> InlinedTile:
+    """The call of a program that is a function of its own."""
+    passed = (_text(one, argument) for one, argument in zip(lowered.program.parameters, lowered.arguments, strict=True))
+    of_integers = [one for argument in lowered.arguments for one in _value_helpers(argument)]
+    return InlinedTile((f"{lowered.function}({', '.join(passed)});",), (*lowered.helpers, *of_integers))
+
+
 def _name(parameter: Parameter) -> str:
     return parameter if isinstance(parameter, str) else parameter.name
 

@@ -12,7 +12,7 @@ from tilewright.graph.types import Access, Axis, Operator
 from tilewright.leaves.declaration import Lowered, LoweredTile
 from tilewright.leaves.registry import copied, lowered
 from tilewright.records import record
-from tilewright.render.c.inlined_tiles import inlined
+from tilewright.render.c.inlined_tiles import called, inlined
 from tilewright.tile.dialects.description import Dialect
 
 
@@ -37,7 +37,9 @@ def leaf_text(leaf: Leaf | Transfer, dialect: Dialect) -> Lowered:
     if isinstance(leaf, Transfer):
         return _copy_text(leaf, dialect)
     found = lowered(leaf)
-    return inlined(found.for_dialect(dialect), dialect) if isinstance(found, LoweredTile) else found
+    if not isinstance(found, LoweredTile):
+        return found
+    return called(found) if found.function else inlined(found.for_dialect(dialect), dialect)
 
 
 def tile_of(leaf: Leaf | Transfer, dialect: Dialect) -> LoweredTile | None:

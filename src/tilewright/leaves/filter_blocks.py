@@ -1,0 +1,246 @@
+"""Direct convolution with blocks of filters: some pixels of a row of outputs by some vectors of filters stay in registers.
+
+For every tap inside of the image, and every channel, the weights of a block of filters are loaded, and each pixel is broadcast
+from where it lies in the image, whatever the stride: nothing is copied. Taps outside of the image are left out, whose products
+are zeros: along columns, tiles of a row that see other taps have other text; along all other dimensions, loops over taps ask. So
+every sum takes its products in the order of rows of taps, channels, and taps of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import lru_cache
+from itertools import groupby
+from math import prod
+
+from tilewright.block.integers import IntegerExpression
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.memory import Gather, View
+from tilewright.block.statements import VectorLoops
+from tilewright.graph.expressions.index import FloorDiv
+from tilewright.leaves import rowwise_reductions
+from tilewright.leaves.declaration import CFile, Functions, Leaf, LoweredTile
+from tilewright.leaves.filter_blocks_form import (
+    NAME,
+    FilterBlocks,
+    channels_of_piece,
+    constraints,
+    form_of,
+    match,
+    pieces,
+    seconds,
+    seen,
+)
+from tilewright.leaves.tile_programs.integers import quotient, smaller
+from tilewright.leaves.tile_programs.linked import linked, linked_functions
+from tilewright.leaves.windows_program import WindowProgram
+from tilewright.records import record
+from tilewright.tile.index import IndexLike
+from tilewright.tile.operations import IntegerOperation
+from tilewright.tile.program import Value, Variable
+
+MOST_REMEMBERED = 256
+
+
+@lru_cache(MOST_REMEMBERED)
+def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
+    """The program of a box; that of any reduction unless all is known of rows and taps, and filters lie side by side."""
+    form = form_of(binding)
+    return FilterProgram(loops, form).lowered() if _is_laid_out(loops, form) else rowwise_reductions.lower(loops, binding)
+
+
+def _is_laid_out(loops: VectorLoops, form: FilterBlocks) -> bool:
+    box = dict(loops.box)
+    known = [box[form.columns.output].size, *(box[window.tap].size for window in form.windows)]
+    is_known = all(isinstance(size, int) for size in known) and box[form.columns.output].start == 0
+    in_lanes = loops.vector_axis == form.filter and loops.write.stride(form.filter) == 1
+    return is_known and in_lanes and box[form.filter].sizes is not None
+
+
+@record
+class _Tile:
+    """Pixels side by side, and of each tap of a row those that see the image: (first, behind the last)."""
+
+    pixels: int
+    seen: tuple[tuple[int, int], ...]
+
+
+class _Weights:
+    """Where weights lie: elements between neighbours along axes, and between blocks of filters."""
+
+    def __init__(self, operand: View | Gather, form: FilterBlocks, axes: list[str]) -> None:
+        self.block: IntegerExpression = 0
+        if isinstance(operand, View):
+            self.strides = {axis: operand.stride(axis) for axis in axes if axis != form.filter}
+            return
+        dimensions = list(zip(operand.indices, operand.dim_strides, strict=True))
+        self.strides = {axis: sum(stride * index.coefficient(axis) for index, stride in dimensions) for axis in axes}
+        for index, stride in dimensions:
+            if any(isinstance(atom, FloorDiv) for atom, _ in index.terms):
+                self.block = stride
+
+
+class FilterProgram(WindowProgram):
+    """Blocks of filters, rows of outputs, and tiles of a row, inside loops over all else."""
+
+    def __init__(self, loops: VectorLoops, form: FilterBlocks) -> None:
+        super().__init__(loops, 0.0)
+        self.form = form
+        self.channels_now: tuple[IndexLike, IndexLike] = (0, 0)
+        self.weights = _Weights(loops.reads[1], form, list(self.ranges))
+
+    def lowered(self) -> LoweredTile:
+        """The whole program."""
+        with self.over([axis for axis in self.ranges if axis not in self.form.moving]):
+            self.blocks()
+        return linked(self.arguments.lowered())
+
+    # Blocks of filters, rows, and tiles.
+
+    def blocks(self) -> None:
+        """Whole blocks of filters, then what is left."""
+        axis, block = self.form.filter, self.form.block
+        sizes, size = self.ranges[axis].sizes or frozenset(), self.size(axis)
+        whole = self.whole(size, block)
+        if max(sizes) >= block:
+            with self.along(axis, 0, whole, block):
+                self.pieces(block)
+        for rest in sorted({one % block for one in sizes} - {0}):
+            with self.moved(axis, whole):
+                if isinstance(size, int):
+                    self.pieces(rest)
+                    continue
+                with self.builder.when(self.builder.define(IntegerOperation.EQUAL, size - whole, rest)):
+                    self.pieces(rest)
+
+    def pieces(self, filters: int) -> None:
+        """All outputs of so many filters, of as many channels at a time as sums may take in one after the other."""
+        channels, taps = dict(self.loops.box)[self.form.channel].size, prod(window.taps for window in self.form.windows)
+        assert isinstance(channels, int)
+        step = channels_of_piece(channels, taps)
+        with self.builder.loop("piece", 0, channels, step) if step < channels else nullcontext(0) as piece:
+            self.channels_now = (piece, smaller(self.builder, piece + step, channels))
+            self.outputs(filters)
+
+    def outputs(self, filters: int) -> None:
+        """All outputs of so many filters."""
+        place = self.weights_place()
+        with self.over([window.output for window in self.form.around]):
+            for tile, starts in self.tiles():
+                if len(starts) == 1:
+                    self.tile(tile, starts[0], filters, place)
+                else:
+                    with self.along(self.form.columns.output, starts[0], starts[-1] + 1, starts[1] - starts[0]) as column:
+                        self.tile(tile, column, filters, place)
+
+    def weights_place(self) -> IndexLike:
+        """Where the weights of the present block begin."""
+        operand, axis = self.loops.reads[1], self.form.filter
+        _, place = self.arguments.buffer(operand)
+        for name, stride in self.weights.strides.items():
+            if name not in self.form.moving:
+                origin = self.start(name) if isinstance(operand, Gather) else 0
+                place = place + (origin + self.at[name]) * self.stride(stride)
+        number = quotient(self.builder, self.start(axis), self.form.block) + quotient(
+            self.builder, self.at[axis], self.form.block
+        )
+        return place + number * self.stride(self.weights.block)
+
+    def tiles(self) -> list[tuple[_Tile, list[int]]]:
+        """The tiles of a row, neighbours that are alike together, each where it starts."""
+        size = self.ranges[self.form.columns.output].size
+        assert isinstance(size, int)
+        found = [(self.seen_tile(start, pixels), start) for start, pixels in pieces(size, self.lanes)]
+        alike = groupby(found, key=lambda one: one[0])
+        return [(tile, [start for _, start in some]) for tile, some in alike]
+
+    def seen_tile(self, start: int, pixels: int) -> _Tile:
+        """The tile of so many pixels."""
+        slide = self.form.columns
+        inside = [[one for one in range(pixels) if seen(slide, tap, start + one)] for tap in range(slide.taps)]
+        return _Tile(pixels, tuple((some[0], some[-1] + 1) if some else (0, 0) for some in inside))
+
+    def tile(self, tile: _Tile, column: IndexLike, filters: int, weights: IndexLike) -> None:
+        """The sums of a tile, from the first product to the store."""
+        columns = self.form.columns.output
+        vectors = range(0, filters, self.lanes)
+        masks = [self.mask(filters - first) for first in vectors]
+        sums = [[self.builder.variable(self.nothing()) for _ in vectors] for _ in range(tile.pixels)]
+        image = self.image_place(self.form.moving - {window.output for window in self.form.around})
+        self.taps(tile, sums, masks, (image + column * self.strides[columns], weights), 0)
+        write = self.loops.write
+        buffer, _ = self.arguments.buffer(write)
+        with self.moved(columns, column):
+            place = self.place(write)
+        places = [
+            [place + pixel * self.stride(write.stride(columns)) + first for first in vectors] for pixel in range(tile.pixels)
+        ]
+        if self.channels_now[0] != 0:
+            with self.builder.when(self.channels_now[0]):
+                for total, at, mask in self.each(sums, places, masks):
+                    self.builder.assign(total, self.builder.load(buffer, at, self.type, mask) + total)
+        for total, at, mask in self.each(sums, places, masks):
+            self.builder.store(buffer, at, total, mask)
+
+    @staticmethod
+    def each(
+        sums: list[list[Variable]], places: list[list[IndexLike]], masks: list[Value | None]
+    ) -> Iterator[tuple[Variable, IndexLike, Value | None]]:
+        """Every sum of a tile, with its place and the mask of its lanes."""
+        for row, of_row in zip(sums, places, strict=True):
+            yield from zip(row, of_row, masks, strict=True)
+
+    def mask(self, filters: int) -> Value | None:
+        """Of the lanes that are filters."""
+        return self.builder.prefix(filters, self.type) if filters < self.lanes else None
+
+    # Taps and channels.
+
+    def taps(
+        self, tile: _Tile, sums: list[list[Variable]], masks: list[Value | None], places: tuple[IndexLike, IndexLike], depth: int
+    ) -> None:
+        """The products of all taps from a dimension on, of those inside of the image; `places` are of image and weights."""
+        if depth == len(self.form.around):
+            self.channels(tile, sums, masks, places)
+            return
+        window = self.form.around[depth]
+        with self.builder.loop("tap", 0, window.taps) as tap:
+            position = self.position(window.output) * window.stride + tap * window.dilation
+            image = places[0] + tap * self.strides[window.tap]
+            weights = places[1] + tap * self.stride(self.weights.strides[window.tap])
+            with ExitStack() as inside:
+                for condition in self.limits(window, position, position):
+                    inside.enter_context(self.builder.when(condition))
+                self.taps(tile, sums, masks, (image, weights), depth + 1)
+
+    def channels(
+        self, tile: _Tile, sums: list[list[Variable]], masks: list[Value | None], places: tuple[IndexLike, IndexLike]
+    ) -> None:
+        """The products of a row of taps. Pixels that neighbours see, too, are loaded again: no registers are left for them."""
+        builder, channel, columns = self.builder, self.form.channel, self.form.columns
+        (image_buffer, _), (weights_buffer, _) = (self.arguments.buffer(read) for read in self.loops.reads[:2])
+        step, between = self.stride(self.weights.strides[columns.tap]), self.strides[columns.output]
+        with builder.loop("channel", *self.channels_now) as c:
+            image = places[0] + c * self.strides[channel]
+            weights = places[1] + c * self.stride(self.weights.strides[channel])
+            for tap, (first, end) in enumerate(tile.seen):
+                if first == end:
+                    continue
+                seen_from = builder.define(IntegerOperation.OPAQUE, image + tap * self.strides[columns.tap])
+                lanes = [
+                    builder.load(weights_buffer, weights + tap * step + number * self.lanes, self.type, mask)
+                    for number, mask in enumerate(masks)
+                ]
+                for pixel in range(first, end):
+                    pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
+                    for total, weight in zip(sums[pixel], lanes, strict=True):
+                        builder.assign(total, builder.multiply_add(pixels, weight, total))
+
+
+def functions(file: CFile, calls: Sequence[VectorLoops]) -> Functions:
+    """Those of the programs."""
+    return linked_functions(file, (lower(call, call.leaf) for call in calls))
+
+
+LEAF = Leaf(NAME, order=2, match=match, seconds=seconds, lower=lower, constraints=constraints, functions=functions)

@@ -1,0 +1,116 @@
+"""Direct convolution of an image in its place, with lanes along filters: nothing is copied or padded.
+
+    sums[batch, output, filter] = sum over rows of taps, channels, taps of a row of image[...] * filters[block of filters, ...]
+
+Constant filters lie in blocks of some vectors, in the order in which a block's sums take them. Sums stand with their filters
+last, and a map puts them into their places. Taps outside of the image are left out: their products are zeros if filters are
+finite, which is checked where these are known (`constant_recipe.extreme_constants`).
+
+E. Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions", arXiv:1808.05567, SC 2018, sum so with filters and
+channels in blocks; here images keep their layout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.index import constant, floordiv, mod
+from tilewright.graph.expressions.scalar import Load, apply
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
+from tilewright.graph.licences import Licence
+from tilewright.graph.types import WEIGHTED_SUM, Access, Axis, AxisKind, Guard, Operator, Tensor, element_bytes
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected, found_once
+from tilewright.plan.algorithms.padded_image import SlidingProduct, sliding_product
+from tilewright.plan.algorithms.product_roles import Axes, Build, each, number, plain, points, unchanged
+
+VECTORS = 2
+"""Of filters in a block: every pixel that is broadcast is multiplied by so many."""
+MOST_TAPS = 16
+"""Of a row, whose steps are written down one after the other."""
+
+
+@found_once
+def applies(problem: Problem) -> bool:
+    """Whether several constant filters of floats, half a vector or more, meet windows of several taps and channels."""
+    sliding = sliding_product(problem)
+    if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"} or len(sliding.summed_channels) != 1:
+        return False
+    roles, last, guard = sliding.roles, sliding.slides[-1].tap, sliding.roles.image.guard
+    fills = len(roles.filters) == 1 and 2 * points(roles.filters) >= problem.machine.lanes(element_bytes("float32"))
+    has_windows = points(sliding.taps) > 1 and (last is None or points((last,)) <= MOST_TAPS)
+    is_padded_by_zeros = guard is None or (guard.otherwise == 0 and not problem.tensors[roles.weights.tensor].is_extreme)
+    return fills and has_windows and is_padded_by_zeros and roles.has_constant_filters
+
+
+def _expand(problem: Problem, builder: Builder) -> Tensor:
+    """Blocks of filters, the sums, and a map."""
+    sliding = expected(sliding_product(problem))
+    roles = sliding.roles
+    summed = _summed(sliding)
+    filters = _blocks(sliding, builder, summed)
+    dimensions = (*each((*roles.batch, *roles.outputs)), roles.result_channels)
+    axes = (*roles.batch, *roles.group, *roles.outputs, *roles.filters, *summed)
+    reads = (_image(sliding, summed[-1]), filters)
+
+    def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+        write = Access(result, tuple(map(number, dimensions)))
+        operator = Operator(name, "conv", axes, reads, write, Load(0), WEIGHTED_SUM, problem.operator.accumulator)
+        shape = tuple(axes[0].extent if len(axes) == 1 else points(axes) for axes in dimensions)
+        return operator, Tensor(result, shape, problem.result.dtype)
+
+    product = builder.record(build, kind="conv")
+    place = (*plain((*roles.batch, *roles.outputs)), roles.channels)
+    return roles.in_place(builder, Access(product.name, place), "fold")
+
+
+def _summed(sliding: SlidingProduct) -> Axes:
+    """Taps of all dimensions but the last, channels, and taps of the last; of one point where the operator has none."""
+    roles, last = sliding.roles, sliding.slides[-1].tap
+    around = tuple(slide.tap for slide in sliding.slides[:-1] if slide.tap is not None)
+    return (*around, *sliding.summed_channels, last or roles.axis("k", 1, AxisKind.REDUCTION))
+
+
+def _image(sliding: SlidingProduct, tap: Axis) -> Access:
+    """The image, by the taps of the last dimension even if these are one."""
+    slide, image = sliding.slides[-1], sliding.roles.image
+    if slide.tap is not None:
+        return image
+    return image.mapped(lambda index: index + axis_index(tap.name) * (index.coefficient(slide.output.name) // slide.stride))
+
+
+def _blocks(sliding: SlidingProduct, builder: Builder, summed: Axes) -> Access:
+    """The filters [group, block, summed axes, filter of a block]; those behind the last are zeros."""
+    roles = sliding.roles
+    (filters,) = roles.filters
+    count = points((filters,))
+    change = unchanged if roles.image.guard is None else _checked
+    size = min(count, VECTORS * roles.problem.machine.lanes(element_bytes("float32")))
+    if count <= size:
+        dimensions = each((*roles.group, *summed, filters))
+        return Access(
+            roles.move(builder, dimensions, roles.weights, "filters", change).name, plain((*roles.group, *summed, filters))
+        )
+    block, lane = roles.axis("block", -(-count // size)), roles.axis("lane", size)
+    place = axis_index(block.name) * size + axis_index(lane.name)
+    read = roles.weights.mapped(lambda index: index.substitute({filters.name: place}))
+    if count % size:
+        read = Access(read.tensor, read.indices, Guard((constant(count - 1) - place,), 0.0))
+    dimensions = each((*roles.group, block, *summed, lane))
+    panels = roles.move(builder, dimensions, read, "filters", change)
+    number_of = axis_index(filters.name)
+    return Access(panels.name, (*plain(roles.group), floordiv(number_of, size), *plain(summed), mod(number_of, size)))
+
+
+def _checked(build: Build) -> Build:
+    """A map that says that its elements are finite."""
+
+    def checked(*, name: str, result: str) -> tuple[Operator, Tensor]:
+        operator, tensor = build(name=name, result=result)
+        return replace(operator, body=apply(REPORT_NOT_FINITE, operator.body)), tensor
+
+    return checked
+
+
+ALGORITHM = Algorithm("filters in place", Licence.EXACT, applies, _expand)

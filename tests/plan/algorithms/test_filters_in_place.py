@@ -1,0 +1,88 @@
+"""Direct convolution by filters in blocks: the sums of the operator, where it applies, and filters that are not finite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tilewright as tw
+from tests.plan.algorithms.test_algorithms import check, convolved, names
+from tests.support.algorithms import forced, problems
+from tilewright.graph.constant_recipe import extreme_constants, recipe
+from tilewright.graph.types import Constant, Graph
+
+NAME = "filters in place"
+
+
+def constant(x: tuple[int, ...], w: tuple[int, ...], **attributes: object) -> Graph:
+    """A convolution by constant filters."""
+    return convolved(x, w, is_constant=True, **attributes)  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_any_constant_filters(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, 3))
+
+    def numbers(least: int, most: int, count: int = rank) -> tuple[int, ...]:
+        return data.draw(st.tuples(*[st.integers(least, most)] * count))
+
+    group, channels, batch = data.draw(st.integers(1, 2)), data.draw(st.integers(2, 3)), data.draw(st.integers(1, 2))
+    filters = data.draw(st.sampled_from((3, 4, 16, 19, 33)))
+    attributes = {"strides": numbers(1, 3), "dilations": numbers(1, 2), "pads": numbers(1, 2, 2 * rank), "group": group}
+    kernel = numbers(1, 3)
+    graph = constant((batch, group * channels, *numbers(3, 6)), (group * filters, channels, *kernel), **attributes)
+    assert (NAME in names(graph)) == (filters > 3 and max(kernel) > 1)
+    check(graph, only=NAME)
+
+
+WINDOWS = (1, 3, 8, 8), (8, 3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        (convolved(*WINDOWS), "filters that calls give"),
+        (constant(*WINDOWS, dtype="int8"), "bytes"),
+        (constant((1, 3, 8, 8), (8, 3, 1, 1)), "no windows"),
+        (constant((1, 1, 8, 8), (8, 1, 3, 3)), "one channel"),
+        (constant((1, 3, 8, 8), (3, 3, 3, 3)), "less than half a vector"),
+        (constant((1, 3, 8, 40), (8, 3, 1, 17)), "too many taps to write down"),
+    ],
+)
+def test_other_products_are_left_to_others(graph: Graph, reason: str) -> None:
+    assert NAME not in names(graph), reason
+
+
+def test_filters_that_are_not_finite_meet_the_zeros_of_the_padding() -> None:
+    """Taps that are left out would be NaN."""
+    graph = constant(*WINDOWS, pads=(1, 1, 1, 1))
+    (problem,) = problems(graph)
+    weights = problem.operator.reads[1].tensor
+    marked = [replace(tensor, is_extreme=tensor.name == weights) for tensor in graph.tensors]
+    assert NAME in names(graph)
+    assert NAME not in names(replace(graph, tensors=tuple(marked)))
+    assert NAME in names(replace(constant(*WINDOWS), tensors=tuple(marked))), "nothing is left out"
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1.0])
+@pytest.mark.parametrize("otherwise", [0.0, 0.5], ids=["values known to planning", "values known when loaded"])
+def test_loading_finds_filters_that_are_not_finite(value: float, otherwise: float) -> None:
+    filters = np.full((24, 3, 3, 3), otherwise, np.float32)
+    filters[3, 1, 0, 0] = value
+    x = np.ones((1, 3, 7, 7), np.float32)
+    with forced(NAME):
+        found = tw.jit(lambda x: tw.conv2d(x, filters, padding=1))(x)
+    padded = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3), axis=(2, 3))
+    with np.errstate(invalid="ignore"):
+        wanted = (padded[:, None] * filters[:, :, None, None]).sum(axis=(2, 5, 6))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_recipes_that_check_nothing_find_nothing() -> None:
+    weights = Constant(np.full((8, 10), np.nan, np.float32))
+    graph = replace(constant(*WINDOWS), constants=())
+    assert extreme_constants(recipe(graph, [], [("w", weights)]), [("w", weights)]) == frozenset()
