@@ -80,7 +80,7 @@ def test_guards_and_masks_leave_out_what_no_element_is_read_of() -> None:
     """Keys of a causal mask; borders of a convolution in required regions; halves of a tensor that is joined with itself."""
     graphs = [
         ("attention", "long", {"k", "v", "out"}),
-        ("convolutions", "chain-pair", {"x", "t_4"}),
+        ("convolutions", "chain-pair", {"x"}),
         ("random_graphs", "chains-106", {"x0"}),
     ]
     for subject, graph, tensors in graphs:

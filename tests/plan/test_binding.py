@@ -39,6 +39,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     reasons.OtherLoops(Storage.LINE_BUFFER, LOOPS),
     reasons.OtherKernel("matmul_generic_4x16", "out"),
     reasons.OtherAlgorithm("im2col", "scores"),
+    reasons.OtherAlgorithms((reasons.OtherAlgorithm("im2col", "scores"), reasons.OtherAlgorithm("pointwise", "out")), True),
 )
 CUTS: tuple[CutReason, ...] = (
     CannotFuse(Barrier.SEVERAL_READERS, ("scores", "weights")),
@@ -91,6 +92,7 @@ def test_every_reason_of_a_plan_is_bound() -> None:
         "l_marked by 64 around scores_marked, weights_marked; out_marked: n_marked, l_marked: slower",
         "micro kernel matmul_generic_4x16 for out_marked: out_marked: slower",
         "scores_marked by im2col: slower",
+        "one kernel, scores_marked by im2col and out_marked by pointwise: slower",
         "-1*l_marked + m_marked + q_marked >= 0",
     ]
 

@@ -53,7 +53,7 @@ def test_bits_are_those_of_the_interpreter(dialect: str, dtype: str) -> None:
             found = library(dialect, dtype).computed(name, *operands)
             padded = [np.pad(one, (0, -one.size % WHOLE)) for one in operands]
             wanted = np.zeros_like(padded[0])
-            program = loop(name, form(name), dtype, len(operands), WHOLE)
+            program = loop(name, form(name), dtype, len(operands), dialects()[dialect].lanes(dtype))
             interpret(program, wanted.size, *padded, wanted, fuses=dialects()[dialect].fuses)
         wanted = wanted[: found.size]
         differs = (found.view(f"u{found.itemsize}") != wanted.view(f"u{found.itemsize}")) & ~(np.isnan(found) & np.isnan(wanted))

@@ -91,7 +91,7 @@ def test_every_algorithm_is_a_variant_once() -> None:
     contenders = list(contender.prepare_each(ConvCase(named_shape("3x3_3-4_8"), "t"), 1))
     algorithms = [made.note for made in contenders]
     assert contenders[0].name == "tilewright"
-    assert {"im2col", "windows by columns", "shifted rows", "Winograd F(2x2, 3x3)"} <= set(algorithms)
+    assert {"im2col", "windows by columns", "filters in place", "Winograd F(2x2, 3x3)"} <= set(algorithms)
 
 
 def check(peer: Peer[Any], name: str) -> None:

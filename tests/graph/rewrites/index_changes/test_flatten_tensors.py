@@ -68,7 +68,7 @@ def in_rows(graph: Graph) -> Graph:
 def blocks(count: int) -> Graph:
     """As many 3x3 convolutions one after the other."""
     builder = Builder("blocks")
-    x = builder.input("x", (1, 4, 6, 7), "float32")
+    x = builder.input("x", (1, 4, 6, 5), "float32")
     for _ in range(count):
         x = builder.map("relu", convolved(builder, x, 4, 3))
     return builder.graph((x.name,))
