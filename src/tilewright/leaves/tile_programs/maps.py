@@ -118,8 +118,12 @@ class MapProgram(Points):
 
     def reported(self, _: Builder, value: Value) -> Value:
         """The value itself; the caller is told of what is not finite."""
-        b, rest = self.builder, value - value
+        self.tell_of(value - value)
+        return value
+
+    def tell_of(self, rest: Value) -> None:
+        """Tell the caller of lanes that are not 0: of what is finite, nothing is left when it is taken from itself."""
+        b = self.builder
         found = b.instruction(Operation.ANY, vector("int32"), (rest.differs(0),))
         with b.when(b.define(IntegerOperation.VALUE, found)):
             b.call(INFINITE.name, Place(self.arguments.caller().name, 0))
-        return value

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 from tilewright.block.memory import View
 from tilewright.block.statements import VectorLoops
@@ -48,12 +49,14 @@ class _TurnedMap(MapProgram):
         self.rows_axis, self.turned = rows_axis, turned
         self.row: Mapping[int, Value] = {}
         """The current row of the tile of each read."""
+        self.rests: list[Value] | None = None
+        """What says whether rows are finite, of tiles that are checked as a whole."""
 
     def lowered(self) -> LoweredTile:
         """Whole tiles and the rest along the rows, inside loops over all other axes: results are written in long runs."""
         axis, size = self.rows_axis, self.size(self.rows_axis)
         with self.over(one for one in self.ranges if one not in (axis, self.vector_axis)):
-            whole = self.whole(size, self.lanes)
+            whole = self.whole(size, self.lanes) if self.may_be_whole() else 0
             if whole != 0:
                 with self.along(axis, 0, whole, self.lanes) as start:
                     self.vectors(partial(self.tile, start, self.lanes))
@@ -65,14 +68,23 @@ class _TurnedMap(MapProgram):
                     self.vectors(partial(self.tile, start, size - whole))
         return self.arguments.lowered()
 
+    def may_be_whole(self) -> bool:
+        """Whether blocks have as many rows as a tile."""
+        most = dict(self.loops.box)[self.rows_axis].capacity
+        return not isinstance(most, int) or most >= self.lanes
+
     def tile(self, start: IndexLike, rows: IndexLike) -> None:
         """So many rows of a tile."""
         tiles = {read: self.tile_of(self.loops.view(read), rows) for read in self.turned}
         is_short = cycles_of(self.loops.operator.body, self.computed, self.lanes) <= SHORT_CYCLES
         if is_short and rows == self.lanes:
+            self.rests = []
             for row in range(self.lanes):
                 self.row = {read: values[row] for read, values in tiles.items()}
                 self.at_row(start + row)
+            rests, self.rests = self.rests, None
+            if rests:
+                MapProgram.tell_of(self, reduce(add, rests))
         else:
             self.by_scratch(tiles, start, rows)
 
@@ -84,6 +96,13 @@ class _TurnedMap(MapProgram):
             for way in range(ways):
                 self.row = {read: b.load(at, (row + way) * self.lanes, of) for read, (at, of) in memory.items()}
                 self.at_row(start + row + way)
+
+    def tell_of(self, rest: Value) -> None:
+        """Tell the caller of a row that is not finite, or of the tile when all its rows are known."""
+        if self.rests is None:
+            MapProgram.tell_of(self, rest)
+        else:
+            self.rests.append(rest)
 
     def kept(self, read: int, values: list[Value]) -> tuple[Buffer, Type]:
         """The rows of a tile one after the other, and the type of each."""
