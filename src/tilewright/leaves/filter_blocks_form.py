@@ -155,9 +155,9 @@ def _windows(operator: Operator) -> tuple[tuple[Window, ...], tuple[str, ...]]:
     moving = [index for index in image.indices if index.axes() & reduced]
     channels = [index for index in moving if index.axes() <= weights.axes()]
     found = [windows_along(operator, index) for index in moving if index not in channels]
-    if any(len(one) != 1 for one in found):
+    if not all(found):
         return (), ()
-    return tuple(one for (one,) in found), tuple(name for index in channels for name in index.axes() & reduced)
+    return tuple(window for one in found for window in one), tuple(name for index in channels for name in index.axes() & reduced)
 
 
 def constraints(binding: LeafBinding) -> Constraints:

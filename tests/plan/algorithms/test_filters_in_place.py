@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,3 +87,22 @@ def test_recipes_that_check_nothing_find_nothing() -> None:
     weights = Constant(np.full((8, 10), np.nan, np.float32))
     graph = replace(constant(*WINDOWS), constants=())
     assert extreme_constants(recipe(graph, [], [("w", weights)]), [("w", weights)]) == frozenset()
+
+
+def test_images_whose_pixels_are_one_dimension() -> None:
+    """Between products over all pixels, and with an activation behind that finds its sums in their places."""
+    random = np.random.default_rng(0)
+    shapes = ((32, 1, 1, 16), (32, 3, 3, 32), (16, 1, 1, 32))
+    before, windows, behind = (random.standard_normal(shape).astype(np.float32) for shape in shapes)
+
+    def block(x: Any) -> Any:
+        y = tw.relu(tw.conv2d(x, before, layout="NHWC", filter_layout="OHWI"))
+        z = tw.conv2d(y, windows, stride=2, padding=1, layout="NHWC", filter_layout="OHWI")
+        return tw.conv2d(tw.relu(z), behind, layout="NHWC", filter_layout="OHWI")
+
+    x = random.standard_normal((1, 12, 14, 16)).astype(np.float32)
+    compiled = tw.jit(block)
+    with forced("filters in place"):
+        found, plans = compiled(x), compiled.lower(tw.spec(x.shape)).model_plan.plans
+    assert "filter blocks" in {operator.leaf.leaf for plan in plans for operator in plan.operators}
+    np.testing.assert_allclose(found, compiled(x, interpret=True), rtol=1e-4, atol=1e-3)

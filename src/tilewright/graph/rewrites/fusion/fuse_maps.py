@@ -193,10 +193,17 @@ class FinishWeightedSums(Rewrite):
         """The graph with all such maps in the sums before them."""
 
         def finished(operator: Operator, access: Access, producer: Operator) -> Operator | None:
-            is_sum = operator.is_map() and is_weighted_sum(producer) and is_as_read(producer, operator, graph.by_name)
+            is_sum = operator.is_map() and is_weighted_sum(producer) and not _adds_channels(producer)
+            is_sum = is_sum and is_as_read(producer, operator, graph.by_name)
             return _finished(producer, operator, access) if is_sum else None
 
         return with_joined(graph, finished)
+
+
+def _adds_channels(operator: Operator) -> bool:
+    """Whether an operator adds up a whole dimension of its image: blocks of filters store such sums as they are."""
+    reduced = {axis.name for axis in operator.reduction_axes()}
+    return any(index.terms and index.axes() <= reduced for index in operator.reads[0].indices)
 
 
 @record
