@@ -325,9 +325,12 @@ def shared_view(
 def may_lead(chain: Chain, axis: str) -> bool:
     """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow.
 
-    Axes that a leaf wants whole stay below.
+    Axes that a leaf wants whole stay below, and so do those along which regions of such axes would be parts.
     """
-    if axis not in chain.operators[-1].axis_names or axis in _whole_axes(chain):
+    whole = _whole_axes(chain)
+    if axis not in chain.operators[-1].axis_names or axis in whole:
+        return False
+    if whole and any(name in whole for _, name in region_axes_of(chain, storage_below(chain, (axis,)), (axis,))):
         return False
     having = [op for op in chain.operators[:-1] if axis in op.axis_names]
     apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
