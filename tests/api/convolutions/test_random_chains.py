@@ -39,7 +39,11 @@ ALL = set(Storage)
 CHAINS = {
     "3x3 and 1x1": (chain_of((2, 5, 9, 11), conv(7, 3), relu, conv(6, 1)), "as written", {Storage.KEEP}),
     "1x1 and 3x3": (chain_of((1, 5, 9, 11), conv(7, 1), relu, conv(6, 3), relu), "filter lanes", ALL),
-    "3x3 twice, by two": (chain_of((1, 3, 11, 12), conv(5, 3), relu, conv(4, 3, stride=2)), "filter lanes", ALL),
+    "3x3 twice, by two": (
+        chain_of((1, 3, 11, 12), conv(5, 3, padding=0), relu, conv(4, 3, stride=2, padding=0)),
+        "as written",
+        ALL,
+    ),
     "Winograd": (chain_of((1, 3, 7, 9), conv(5, 3), conv(4, 3)), "Winograd F(2x2, 3x3)", ALL),
     "Winograd, tiles in rows": (
         chain_of((1, 3, 7, 9), conv(5, 3), conv(4, 3)),
@@ -53,7 +57,7 @@ CHAINS = {
         "as written",
         ALL,
     ),
-    "a pool at the end": (chain_of((1, 3, 9, 10), conv(5, 3), relu, pool("max", 3, 2)), "as written", ALL),
+    "a pool at the end": (chain_of((1, 3, 9, 10), conv(5, 3, padding=0), relu, pool("max", 3, 2)), "as written", ALL),
 }
 """The chain, the algorithm of its convolutions, and the storages that its largest part can have."""
 
