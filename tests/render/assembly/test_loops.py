@@ -101,6 +101,20 @@ def test_bits_are_those_of_the_interpreter(build: Callable[[Builder], None], tmp
         np.testing.assert_array_equal(own.view(np.uint32), expected.view(np.uint32))
 
 
+def test_a_step_far_ahead_takes_no_pointers_between() -> None:
+    """Six rows of a slice that begins at step 53: a loop moves the pointers of rows alone."""
+    builder = Builder()
+    steps, _, x, y, row, step = _parameters(builder)
+    total = builder.variable(builder.constant(0, FLOATS))
+    with builder.loop("p", 0, steps) as p:
+        for number in range(6):
+            builder.assign(total, total + builder.broadcast(x, (p + 53) * step + number * row, FLOATS))
+    builder.store(y, 0, total)
+    text = assembly(builder.program("sums"), dialects()["avx512"])
+    moves = text[text.index("_1:") :].count("\tadd ")
+    assert moves <= 3, text
+
+
 def _compiled(program: TileProgram, directory: Path):
     """The function, which takes its pointers before its integers."""
     text = assembly(program, dialects()["avx512"], order=(2, 3, 0, 1, 4, 5))

@@ -17,8 +17,9 @@ from tilewright.tile.program import Buffer, For, Place, TileProgram
 from tilewright.tile.types import BITS
 
 ROWS_PER_POINTER = 4
-MOST_ROWS = 64
-"""Pointers so far from the first one are not computed from those before them."""
+MOST_ROWS = 32
+"""As many as a register tile has. Pointers so far from the first one are not computed from those before them, which a loop would
+move one by one: a step so far ahead is no row."""
 LARGEST = 2**31 - 1
 """The largest number in an instruction."""
 Terms: TypeAlias = tuple[Term, ...]
@@ -221,12 +222,14 @@ class Addresses:
         return found
 
     def _stride(self, terms: dict[tuple[str, ...], int]) -> str | None:
-        """The name of a stride that no loop moves along, of which an index has a positive multiple: one that it counts, too."""
+        """The name of a stride that no loop moves along, of which an index has a positive multiple: one of few rows, one that it
+        counts, too."""
         found = [
             names[0]
             for names, factor in terms.items()
             if len(names) == 1 and factor > 0 and self.frames[self.home[names[0]]].loop is None
         ]
+        found = [name for name in found if terms[name,] < MOST_ROWS] or found
         counted = {name for names in terms if len(names) > 1 for name in names}
         return next((name for name in found if name in counted), found[0] if found else None)
 
