@@ -96,7 +96,7 @@ class Constraints:
 
     No loop that operators share cuts `whole_axes`. `shares_loops` says whether operators of a program may share its loops.
     Loops do not cut packed panels and groups of steps, which lie along the axes of `panels` and `steps`. `largest` are the
-    extents of a whole tile.
+    extents of a whole tile. Required regions, which begin and end anywhere, are not along axes that are `unbroken`.
     """
 
     whole_axes: frozenset[str] = frozenset()
@@ -104,6 +104,11 @@ class Constraints:
     panels: tuple[tuple[str, int], ...] = ()
     steps: tuple[tuple[str, int], ...] = ()
     largest: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def unbroken(self) -> frozenset[str]:
+        """The axes that are whole, or have panels."""
+        return self.whole_axes.union(axis for axis, _ in self.panels)
 
 
 @record

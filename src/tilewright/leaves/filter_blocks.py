@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from math import prod
@@ -19,7 +20,6 @@ from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.memory import Gather, View
 from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.index import FloorDiv
-from tilewright.leaves import rowwise_reductions
 from tilewright.leaves.declaration import CFile, Functions, Leaf, LoweredTile
 from tilewright.leaves.filter_blocks_form import (
     NAME,
@@ -48,17 +48,9 @@ by two, 80 to 128 of 173 x 177, 21.1 ms without, 13.3 ms)."""
 
 @lru_cache(MOST_REMEMBERED)
 def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
-    """The program of a box; that of any reduction unless all is known of rows and taps, and filters lie side by side."""
+    """The program of a box with whole rows, taps and channels, and with filters from the start of a block on."""
     form = form_of(binding)
-    return FilterProgram(loops, form).lowered() if _is_laid_out(loops, form) else rowwise_reductions.lower(loops, binding)
-
-
-def _is_laid_out(loops: VectorLoops, form: FilterBlocks) -> bool:
-    box = dict(loops.box)
-    known = [box[form.columns.output].size, *(box[window.tap].size for window in form.windows)]
-    is_known = all(isinstance(size, int) for size in known) and box[form.columns.output].start == 0
-    in_lanes = loops.vector_axis == form.filter and loops.write.stride(form.filter) == 1
-    return is_known and in_lanes and box[form.filter].sizes is not None
+    return FilterProgram(replace(loops, vector_axis=form.filter), form).lowered()
 
 
 @record
@@ -104,7 +96,8 @@ class FilterProgram(WindowProgram):
     def blocks(self) -> None:
         """Whole blocks of filters, then what is left."""
         axis, block = self.form.filter, self.form.block
-        sizes, size = self.ranges[axis].sizes or frozenset(), self.size(axis)
+        sizes, size = self.ranges[axis].sizes, self.size(axis)
+        assert sizes is not None
         whole = self.whole(size, block)
         if max(sizes) >= block:
             with self.along(axis, 0, whole, block):

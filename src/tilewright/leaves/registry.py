@@ -94,11 +94,11 @@ def bindings(operators: Iterable[Operator], tensors: Iterable[Tensor], machine: 
     return {operator.name: binding_of(Problem.of(operator, by_name), machine) for operator in operators}
 
 
-def whole_axes(operators: Iterable[Operator], tensors: Iterable[Tensor]) -> frozenset[str]:
-    """The axes that leaves of operators want whole."""
+def asked(operators: Iterable[Operator], tensors: Iterable[Tensor]) -> tuple[tuple[str, Constraints], ...]:
+    """What the leaves that may compute operators ask of the loops around them, by the operators' names."""
     by_name = {tensor.name: tensor for tensor in tensors}
-    found = (binding for operator in operators for binding in candidates(Problem.of(operator, by_name)))
-    return frozenset().union(*(leaf_of(binding).constraints(binding).whole_axes for binding in found))
+    found = ((one.name, binding) for one in operators for binding in candidates(Problem.of(one, by_name)))
+    return tuple((name, constraints_of(binding)) for name, binding in found)
 
 
 def is_taken(leaf: str, operator: Operator, tensors: Mapping[str, Tensor]) -> bool:

@@ -22,6 +22,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
+from tilewright.leaves import registry
 from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.lower.iteration_domains import keys_of_tiles, pieces, plain_part, restricted, scope_of
@@ -232,8 +233,9 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[S
     loops = _vector_loops(state, operator, scope)
     if is_cut(state, operator) and not why_rows_must_be_whole(state.chain, state.plan.schedule, operator):
         return lower_cut_rows(state, operator, loops, scope)
-    for axis in operator.reduction_axes():
-        _require_whole(operator, axis.name, axis.extent, scope)
+    for axis in operator.axes:
+        if axis.kind is AxisKind.REDUCTION or axis.name in registry.constraints_of(part.leaf).whole_axes:
+            _require_whole(operator, axis.name, axis.extent, scope)
     return (with_joined_axes(lower_whole_rows(state, operator, loops, scope)),)
 
 
@@ -281,7 +283,7 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
     if block.start != 0 or block.size != extent_value(extent):
         raise PlanningError(
             f"operator {operator.name} cannot run in blocks of {axis}",
-            why="a reduction with a finishing step needs whole rows",
+            why="a reduction with a finishing step, or its leaf, needs it whole",
             hint=f"keep the loop over {axis} below the operators that it feeds",
         )
 

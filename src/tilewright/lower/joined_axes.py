@@ -16,8 +16,11 @@ from tilewright.graph.types import Axis
 
 
 def with_joined_axes(loops: VectorLoops) -> VectorLoops:
-    """The loops with one axis for every two neighbours of one kind, of which the last one is whole and without a gap."""
-    if any(not isinstance(read, View) for read in loops.reads):
+    """The loops with one axis for every two neighbours of one kind, of which the last one is whole and without a gap.
+
+    Leaves know windows by their axes, which stay.
+    """
+    if loops.leaf.windows or any(not isinstance(read, View) for read in loops.reads):
         return loops
     for outer, inner in pairwise(loops.operator.axes):
         if _are_side_by_side(loops, outer, inner):

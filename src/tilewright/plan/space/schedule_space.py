@@ -21,12 +21,13 @@ import numpy as np
 from tilewright.arrays import spread
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.leaves import registry
+from tilewright.leaves.declaration import Constraints
 from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, is_parallel, reordered, view_outer_loops
-from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
+from tilewright.plan.regions.required_regions import Place, line_buffer_axis, region_axes_of
 from tilewright.plan.schedule import FusedGroup, Storage, fused_schedule, planned_sizes, storage_below
 from tilewright.plan.space.executability import is_executable, runs_below
 from tilewright.records import record
@@ -260,7 +261,10 @@ def batch_axes(chain: Chain) -> tuple[str, ...]:
 
 @derived_once
 def may_share(chain: Chain, outer_loops: tuple[str, ...]) -> bool:
-    """Whether the blocks of an order of outer loops can be executed."""
+    """Whether the blocks of an order of outer loops can be executed, and leaves find whole in them what they want so."""
+    unbroken = _unbroken(chain)
+    if unbroken and not unbroken.isdisjoint(region_axes_of(chain, storage_below(chain, outer_loops), outer_loops)):
+        return False
     known = runs_below(chain, outer_loops)
     return is_executable(chain, fused_schedule(chain, outer_loops, {}, dict.fromkeys(outer_loops, 1))) if known is None else known
 
@@ -325,12 +329,9 @@ def shared_view(
 def may_lead(chain: Chain, axis: str) -> bool:
     """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow.
 
-    Axes that a leaf wants whole stay below, and so do those along which regions of such axes would be parts.
+    Axes that a leaf wants whole stay below.
     """
-    whole = _whole_axes(chain)
-    if axis not in chain.operators[-1].axis_names or axis in whole:
-        return False
-    if whole and any(name in whole for _, name in region_axes_of(chain, storage_below(chain, (axis,)), (axis,))):
+    if axis not in chain.operators[-1].axis_names or any(axis in asked.whole_axes for _, asked in _asked(chain)):
         return False
     having = [op for op in chain.operators[:-1] if axis in op.axis_names]
     apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
@@ -341,9 +342,15 @@ def may_lead(chain: Chain, axis: str) -> bool:
 
 
 @derived_once
-def _whole_axes(chain: Chain) -> frozenset[str]:
-    """The axes that leaves want whole."""
-    return registry.whole_axes(chain.operators, chain.tensors)
+def _asked(chain: Chain) -> tuple[tuple[str, Constraints], ...]:
+    """What leaves ask of the loops around operators, by their names."""
+    return registry.asked(chain.operators, chain.tensors)
+
+
+@derived_once
+def _unbroken(chain: Chain) -> frozenset[Place]:
+    """Axes of operators along which these compute no required regions."""
+    return frozenset((name, axis) for name, asked in _asked(chain) for axis in asked.unbroken)
 
 
 def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:
