@@ -137,7 +137,7 @@ def test_what_is_best_alone_gives_way_where_a_pair_is_fused(monkeypatch: pytest.
     fused = next(one for one in plan.plans if any(operator.name == "conv" for operator in one.chain.operators))
     assert len(fused.chain.operators) > 2
     (alone,) = (one for one in fused.rejected if one.reason.defeat is Defeat.SLOWER_WITH_NEIGHBOUR)
-    assert alone.figure < alone.winner_figure
+    assert alone.figure <= alone.winner_figure
     assert "as written is faster together with its neighbour" in explain(plan)
 
 

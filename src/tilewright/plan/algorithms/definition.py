@@ -6,7 +6,7 @@ graph is expanded by the algorithm chosen for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cache, wraps
 from math import prod
@@ -104,6 +104,12 @@ class Algorithm:
     What makes them would run again for each tile, which no price has favoured, and looking for it takes most of the planning."""
     precision: Precision = Precision.STRICT
     """What it needs at least: errors relative to the largest element of a tile are those of "float32" or, if larger, "fast"."""
+    beaten_by: frozenset[str] = frozenset()
+    """Algorithms of which one computes the same products in no more time: where all apply, it is wanted for fusion only."""
+
+    def is_beaten(self, offered: Iterable[Algorithm]) -> bool:
+        """Whether one of the algorithms that are offered takes no more time than this one."""
+        return bool(self.beaten_by) and self.beaten_by <= {algorithm.name for algorithm in offered}
 
     def is_allowed(self, problem: Problem, precision: Precision) -> bool:
         """Whether an operator may be computed so, whatever it is."""

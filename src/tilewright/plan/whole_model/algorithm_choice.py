@@ -92,19 +92,20 @@ class _Offers:
     """The operator of which the times are, if the choice was taken over from it."""
 
     def margin(self) -> float:
-        """The logarithm of the ratio by which the best won."""
-        others = [time.cores_s for algorithm, time in self.times.items() if algorithm != self.best]
+        """The logarithm of the ratio by which the best won against all that are not beaten whatever their numbers are."""
+        rivals = [algorithm for algorithm in self.times if algorithm != self.best and not algorithm.is_beaten(self.algorithms)]
+        others = [self.times[algorithm].cores_s for algorithm in rivals]
         return log(min(others) / self.times[self.best].cores_s)
 
     def rejected(self, winner: Algorithm) -> Iterator[Rejected]:
         """The algorithms that lost, by the times of their plans or by the least that they can cost."""
-        winner_s = self.times[winner].cores_s
+        won = self.times[winner]
         for algorithm, time in self.times.items():
             if algorithm != winner and time != NO_PLAN:
-                is_slower = time.is_bound or time.cores_s >= winner_s
+                is_slower = time.is_bound or time >= won
                 defeat = Defeat.SLOWER_THAN if is_slower else Defeat.SLOWER_WITH_NEIGHBOUR
                 reason = LossReason(defeat, winner.name, time.is_bound, self.source)
-                yield Rejected(OtherAlgorithm(algorithm.name, self.operator.name), time.cores_s, winner_s, "s", reason)
+                yield Rejected(OtherAlgorithm(algorithm.name, self.operator.name), time.cores_s, won.cores_s, "s", reason)
 
 
 @record

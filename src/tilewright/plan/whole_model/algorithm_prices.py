@@ -165,15 +165,20 @@ class AlgorithmPrices:
         return self.bounds[key]
 
     def offers(self, part: Part, operator: Operator, algorithms: Sequence[Algorithm]) -> dict[Algorithm, PartTime]:
-        """Every algorithm of an operator with its time, or the least it takes where that is no less than the best plan takes."""
+        """Every algorithm of an operator with its time, or the least it takes where that is no less than the best plan takes.
+
+        What is beaten takes at least as long as the best.
+        """
         if len(algorithms) == 1:
             return {algorithm: self.time(part, {operator.name: algorithm}) for algorithm in algorithms}
         times = {algorithm: self.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
+        beaten = [algorithm for algorithm in algorithms if algorithm.is_beaten(algorithms)]
         planned: dict[Algorithm, PartTime] = {}
-        for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm]):
+        for algorithm in sorted(set(algorithms).difference(beaten), key=lambda algorithm: (times[algorithm], algorithm.name)):
             if all(times[algorithm].cores_s < time.cores_s for time in planned.values()):
                 planned[algorithm] = self.time(part, {operator.name: algorithm})
-        return times | planned
+        best = replace(min(planned.values()), is_bound=True)
+        return times | planned | {algorithm: max(times[algorithm], best) for algorithm in beaten}
 
     def moving_seconds(self, tensor: str) -> float:
         """The time of writing a tensor to where it fits and reading it back, on one thread."""
