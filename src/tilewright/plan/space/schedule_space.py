@@ -51,7 +51,7 @@ def candidates(extent: int, multiple: int = 1) -> tuple[int, ...]:
     extent = max(extent, 1)
     root = isqrt(extent) + 1
     few = range(1, (root if root <= MOST_TRIPS else FEW_TRIPS) + 1)
-    tiles = {*(tile for tile in few if tile <= extent), *(-(-extent // trips) for trips in few)}
+    tiles = {*(tile for tile in few if tile < root), *(-(-extent // trips) for trips in few)}
     if not are_all(extent):
         tiles.update(_between(FEW_TRIPS, extent // FEW_TRIPS))
     return tuple(sorted({-(-tile // multiple) * multiple for tile in tiles}))
