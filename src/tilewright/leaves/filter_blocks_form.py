@@ -5,11 +5,13 @@ Weights lie in blocks of filters, [block][rows of taps][channel][tap of a row][f
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from math import prod
 
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding, Window
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import WEIGHTED_SUM, Operator, element_bytes
 from tilewright.leaves.declaration import Constraints, CostProblem, Mismatch, Problem, Refusal
@@ -154,10 +156,22 @@ def _windows(operator: Operator) -> tuple[tuple[Window, ...], tuple[str, ...]]:
     reduced = {axis.name for axis in operator.reduction_axes()}
     moving = [index for index in image.indices if index.axes() & reduced]
     channels = [index for index in moving if index.axes() <= weights.axes()]
-    found = [windows_along(operator, index) for index in moving if index not in channels]
+    found = [windows_along(operator, _with_taps(index, reduced)) for index in moving if index not in channels]
     if not all(found):
         return (), ()
     return tuple(window for one in found for window in one), tuple(name for index in channels for name in index.axes() & reduced)
+
+
+def _with_taps(index: Index, taps: Collection[str]) -> Index:
+    """An index of rows and columns by as many outputs as it has taps, those of the smallest steps: loops walk the others.
+
+    >>> from tilewright.graph.expressions.index import axis
+    >>> str(_with_taps(axis("row") * 32 + axis("column") + axis("tap"), {"tap"}))
+    'column + tap'
+    """
+    outputs = sorted((coefficient, str(atom)) for atom, coefficient in index.terms if str(atom) not in taps)
+    walked = outputs[max(1, len(index.terms) - len(outputs)) :]
+    return index.substitute({name: Index() for _, name in walked})
 
 
 def constraints(binding: LeafBinding) -> Constraints:
