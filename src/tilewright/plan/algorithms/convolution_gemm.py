@@ -64,6 +64,8 @@ LEAST_LANES_USED = 0.9
 """Of padded rows: share of the lanes of a row's vectors that have outputs."""
 LEAST_PIXELS_IN_PLACE = 6
 """Of a row, for filters in place: tiles of fewer pixels wait for their weights."""
+LEAST_FILTERS_USED = 0.7
+"""Of filters in place: share of the lanes of a vector that have filters, so that no other algorithm is asked for."""
 LEAST_COPIED_PIXELS = 4
 """Of a row of bytes: rows of fewer pixels are copied element by element."""
 MANY_CHANNELS = 16
@@ -346,7 +348,8 @@ def _is_read_in_place(roles: ProductRoles) -> bool:
     """Whether blocks of constant filters meet windows in their place: on rows of some pixels they take less time than copies of
     windows with their products."""
     is_long = roles.is_moving and points(roles.outputs[-1:]) >= LEAST_PIXELS_IN_PLACE
-    return is_long and filters_in_place.applies(roles.problem)
+    fills = points(roles.filters) >= LEAST_FILTERS_USED * roles.problem.machine.lanes(element_bytes("float32"))
+    return is_long and fills and filters_in_place.applies(roles.problem)
 
 
 def _has_channels_last(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
