@@ -115,3 +115,15 @@ def test_taps_that_lie_side_by_side_are_turned_or_stored_one_by_one() -> None:
     assert operator.write.innermost() == "c"
     assert strided_seconds(problem, ("x",)) == 0
     assert window_seconds(binding, problem) == pytest.approx(points * WINDOW_CYCLES / CASCADE_LAKE.frequency_hz)
+
+
+def test_lines_of_rows_on_pages_of_their_own_show_misses() -> None:
+    """Of as many squares, results of 6400 channels a pixel, and of 64."""
+    of = context(PLANES)
+    (operator,) = of.chain.operators
+    times = []
+    for sizes in ({"y": 40, "x": 480, "c": 64}, {"y": 4, "x": 48, "c": 6400}):
+        problem = replace(of.cost_problem(operator, SIZES), sizes=sizes, tiles=sizes)
+        times.append(float(turning_seconds(of.leaves[operator.name], problem)) * CASCADE_LAKE.frequency_hz)
+    lines = 40 * 480 * 64 * 4 / CASCADE_LAKE.levels[0].line_bytes
+    assert times[1] - times[0] == pytest.approx(lines * of.coefficients.scattered_line_cycles)

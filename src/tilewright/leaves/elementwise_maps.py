@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilewright.arrays import Count, Quantity, either, product
+from tilewright.arrays import Count, Quantity, either, maximum, product
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.statements import VectorLoops
 from tilewright.leaves.declaration import (
@@ -24,6 +24,8 @@ from tilewright.leaves.tile_programs import maps
 from tilewright.leaves.tile_programs.prices import cycles_of
 
 NAME = "elementwise maps"
+PART_CYCLES = 4.0
+"""Of a row that is a vector in part, beside its share of whole ones: windows by two of 7 and 14 columns took 4 and 3 (Zen 4)."""
 
 
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
@@ -73,13 +75,15 @@ def strided_seconds(problem: CostProblem, turned: Collection[str] = ()) -> Quant
 
 
 def scattered_seconds(problem: CostProblem) -> Quantity:
-    """The time in which results are stored one by one that lie between those of another axis, fewer than a vector."""
+    """The time in which fewer results than a vector are stored between those of another axis: one by one, or, of rows of a third
+    of a vector and more, as a vector in part."""
     last = problem.operator.write.indices[-1:]
     columns = problem.operator.write.innermost()
     if columns is None or not last or len(last[0].terms) < 2:
         return 0.0
-    cycles = points(problem) * problem.coefficients.scalar_step_cycles
-    return either(problem.sizes[columns] < problem.lanes, cycles, 0) / problem.machine.frequency_hz
+    size = problem.sizes[columns]
+    cycles = either(3 * size < problem.lanes, problem.coefficients.scalar_step_cycles, PART_CYCLES / maximum(size, 1))
+    return either(size < problem.lanes, points(problem) * cycles, 0) / problem.machine.frequency_hz
 
 
 def points(problem: CostProblem) -> Count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilewright.arrays import Count, Quantity, either, product
+from tilewright.arrays import Count, Quantity, either, maximum, product
 from tilewright.block.execution import EVERY_OTHER, LEAST_TURNED_ROWS
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.block.memory import Range, View
@@ -68,18 +68,20 @@ def turning_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """The time in which reads that lie along another axis than the write are turned, by squares as wide as vectors.
 
     Squares end where blocks end, and a short square takes as long as a whole one. Blocks of few rows are not transposed: the
-    elements of a vector along the rows are stored one by one.
+    elements of a vector along the rows are stored one by one. Lines of rows on pages of their own show a miss each.
     """
     operator, sizes, tiles, coefficients = problem.operator, problem.sizes, problem.tiles, problem.coefficients
     columns = dict(binding.axes)[COLUMNS]
     cycles: Quantity = 0
+    apart_bytes: Count = 0
     for rows in _turned_rows(operator, columns):
         around = product(sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
         by_row, by_column = (_vectors_along(sizes[axis], tiles[axis], problem.lanes) for axis in (rows, columns))
         squares = around * by_row * by_column * coefficients.tile_transpose_cycles
         one_by_one = around * by_row * sizes[columns] * coefficients.transpose_cycles_per_vector
         cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)
-    scattered = either(cycles > 0, _lines_beyond(problem), 0)
+        apart_bytes = maximum(apart_bytes, _rows_apart_bytes(problem, rows))
+    scattered = either(apart_bytes >= problem.machine.page_bytes, _lines_beyond(problem), 0)
     return (cycles + scattered * coefficients.scattered_line_cycles) / problem.machine.frequency_hz
 
 
@@ -95,6 +97,14 @@ def _turned_rows(operator: Operator, columns: str) -> Iterator[str]:
 def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
     """The vectors of an axis that blocks cut into tiles."""
     return size // tile * -(-tile // lanes) + -(-(size % tile) // lanes)
+
+
+def _rows_apart_bytes(problem: CostProblem, rows: str) -> Count:
+    """How far neighbours along rows are stored from each other, if the result has no other points."""
+    indices = problem.operator.write.indices
+    place = next(place for place, index in enumerate(indices) if index.coefficient(rows))
+    behind = {axis for index in indices[place + 1 :] for axis in index.axes()}
+    return product(problem.sizes[axis] for axis in behind) * (problem.write_bytes * abs(indices[place].coefficient(rows)))
 
 
 def _lines_beyond(problem: CostProblem) -> Quantity:
