@@ -96,7 +96,8 @@ class Constraints:
 
     No loop that operators share cuts `whole_axes`. `shares_loops` says whether operators of a program may share its loops.
     Loops do not cut packed panels and groups of steps, which lie along the axes of `panels` and `steps`. `largest` are the
-    extents of a whole tile. Required regions, which begin and end anywhere, are not along axes that are `unbroken`.
+    extents of a whole tile. Required regions, which begin and end anywhere, are not along axes that are `unbroken`. A read
+    that is `streamed` passes by in pieces, of which a cache need not hold all.
     """
 
     whole_axes: frozenset[str] = frozenset()
@@ -104,6 +105,7 @@ class Constraints:
     panels: tuple[tuple[str, int], ...] = ()
     steps: tuple[tuple[str, int], ...] = ()
     largest: tuple[tuple[str, int], ...] = ()
+    streamed: int | None = None
 
     @property
     def unbroken(self) -> frozenset[str]:

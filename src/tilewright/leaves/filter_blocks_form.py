@@ -22,6 +22,8 @@ from tilewright.records import record
 NAME = "filter blocks"
 MOST_PIXELS = {32: 14, 16: 6}
 """Of a row, whose sums are in registers together, by how many registers there are."""
+WEIGHTS = 1
+"""The read."""
 LONG_STEPS, PIECE_STEPS = 4096, 1024
 """Longer sums are made of pieces of about so many steps, as those of micro kernels are (docs/planning-reference.md, accuracy of
 sums)."""
@@ -127,7 +129,8 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     if [axis.name for axis in operator.reduction_axes()] != order:
         return Refusal(NAME, Mismatch.ORDER_OF_TAPS)
     axes, block = (("filter", filter_axis), ("channel", channels[0])), _block(operator, filter_axis)
-    return (LeafBinding(NAME, axes, limited, (("block", block),)),)
+    steps = prod(axis.extent for axis in operator.reduction_axes() if isinstance(axis.extent, int))
+    return (LeafBinding(NAME, axes, limited, (("block", block), ("steps", steps))),)
 
 
 def _filter(operator: Operator) -> str | None:
@@ -175,9 +178,10 @@ def _with_taps(index: Index, taps: Collection[str]) -> Index:
 
 
 def constraints(binding: LeafBinding) -> Constraints:
-    """Rows, taps and channels stay whole, and so do blocks of filters."""
-    form = form_of(binding)
-    return Constraints(whole_axes=form.of_row - {form.filter}, panels=((form.filter, form.block),))
+    """Rows, taps and channels stay whole, and so do blocks of filters. All rows meet one piece of long sums after the other."""
+    form, steps = form_of(binding), int(dict(binding.numbers)["steps"])
+    streamed = WEIGHTS if steps > LONG_STEPS else None
+    return Constraints(whole_axes=form.of_row - {form.filter}, panels=((form.filter, form.block),), streamed=streamed)
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:

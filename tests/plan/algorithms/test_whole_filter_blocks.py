@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.oracles.searches import compared
 from tests.support.algorithms import forced
 from tests.support.random.networks import Network
 from tilewright import compiler
@@ -14,6 +15,7 @@ from tilewright.block.statements import For, If, Statement, VectorLoops
 from tilewright.graph.types import Tensor
 from tilewright.leaves import filter_blocks
 from tilewright.machine import Machine
+from tilewright.plan.types import TermKind
 from tilewright.render.c.program import lower_program
 
 Layers = Callable[[Network, Tensor], Tensor]
@@ -57,3 +59,14 @@ def test_leaves_lay_out_what_is_planned(behind: Layers, machine: str, cores: int
     blocks = [node for node in of_regions if isinstance(node, VectorLoops) and node.leaf.leaf == filter_blocks.NAME]
     assert blocks
     assert all(filter_blocks.lower(loops, loops.leaf).function for loops in blocks)
+
+
+def test_filters_of_long_sums_pass_by_in_pieces() -> None:
+    """Of which blocks of all rows hold one at a time: nothing of a block of filters, here 1.1 MiB, counts as spilled."""
+    net = Network(1024, (7, 7))
+    graph = net.graph(net.conv(net.x, 48, 3, activation=""))
+    with forced("filters in place"), compared() as counts:
+        plan = compiler.plan(graph, Machine.named("zen5"))
+    sums = next(one for one in plan.plans if filter_blocks.NAME in {part.leaf.leaf for part in one.operators if part.leaf})
+    assert TermKind.SPILLS not in {term.kind for term in sums.price.terms}
+    assert set(counts) == {"equal"}

@@ -16,6 +16,7 @@ from tilewright.arrays import Condition, Count, Quantity, either, largest, maxim
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import prefetches_panels
+from tilewright.leaves.registry import constraints_of
 from tilewright.plan.model.cost_context import CostContext, Operand, source_position
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
@@ -190,9 +191,11 @@ SLICED_ROWS = 64
 
 def operand_read_once(context: CostContext, operator: Operator) -> Access | None:
     """The right operand of a contraction if it passes by once: all rows fit one tile or meet it slice by slice, and no other
-    loop reads it again."""
+    loop reads it again. Of other operators what their leaf streams."""
     kernel, roles = context.kernels.get(operator.name), context.roles.get(operator.name)
-    if kernel is None or roles is None or roles.column is None:
+    if kernel is None:
+        return _streamed(context, operator)
+    if roles is None or roles.column is None:
         return None
     access = operator.reads[roles.right]
     rows = largest(context.sizes[roles.row]) if roles.row is not None else 1
@@ -200,6 +203,12 @@ def operand_read_once(context: CostContext, operator: Operator) -> Access | None
         return None
     once = all(largest(context.sizes[axis]) == 1 for axis in roles.outer if axis not in access.axes())
     return access if once and (_fits_tile(context, operator, access, rows) or _is_sliced(context, operator, rows)) else None
+
+
+def _streamed(context: CostContext, operator: Operator) -> Access | None:
+    """What the leaf of an operator without a micro kernel streams."""
+    number = constraints_of(context.leaves[operator.name]).streamed if operator.name in context.leaves else None
+    return None if number is None else operator.reads[number]
 
 
 def _fits_tile(context: CostContext, operator: Operator, access: Access, rows: int) -> bool:
@@ -218,10 +227,21 @@ def _is_sliced(context: CostContext, operator: Operator, rows: int) -> bool:
     return fits and may_pack_ahead(context, operator) and prefetches_panels(context.kernels[operator.name])
 
 
-def has_all_rows(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Condition:
-    """Whether blocks of these tiles have all rows that share slices: a loop over rows would read all panels for each block."""
+def rows_of_slices(context: CostContext, operator: Operator) -> tuple[str, ...]:
+    """The axes of rows that share slices: a loop over one of them would read all panels for each block."""
+    kernel = context.kernels.get(operator.name)
+    if kernel is None:
+        return tuple(window.output for window in context.leaves[operator.name].windows)
     row = context.roles[operator.name].row
-    return row is None or context.kernels[operator.name].rows <= FEW_ROWS or tiles[row] >= context.sizes[row]
+    return () if row is None or kernel.rows <= FEW_ROWS else (row,)
+
+
+def has_all_rows(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Condition:
+    """Whether blocks of these tiles have all rows that share slices."""
+    every: Condition = True
+    for axis in rows_of_slices(context, operator):
+        every = every & (tiles[axis] >= context.sizes[axis])
+    return every
 
 
 def operands_read_once(context: CostContext, view: ChainView) -> frozenset[tuple[str, Access]]:

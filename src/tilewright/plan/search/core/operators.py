@@ -52,7 +52,10 @@ def pack_operator(data: Data, context: CostContext, operator: Operator, numbers:
     for operand in operands:
         _pack_operand(data, operand, numbers, key_mask.axis if is_masked and key_mask is not None else None)
     _pack_vectors(data, context, operator, numbers)
-    data.integers.append(name in context.kernels)
+    read_once = packing_cost.operand_read_once(context, operator)
+    passing = [not operand.is_write and operand.access == read_once for operand in context.operands[name]]
+    rows = packing_cost.rows_of_slices(context, operator) if any(passing) else ()
+    data.integers += (passing.index(True) if any(passing) else -1, numbers.mask(rows), name in context.kernels)
     if name in context.kernels:
         _pack_contraction(data, context, operator, numbers)
 
@@ -124,14 +127,11 @@ def _pack_vectors(data: Data, context: CostContext, operator: Operator, numbers:
 def _pack_contraction(data: Data, context: CostContext, operator: Operator, numbers: Numbers) -> None:
     name, machine, cost = operator.name, context.machine, context.coefficients
     kernel, roles, facts = context.kernels[name], context.roles[name], context.contractions[name]
-    read_once = packing_cost.operand_read_once(context, operator)
     from_memory = comes_from_memory(context, operator)
-    has_runs = read_once is not None and from_memory and not kernel.right_by_columns
+    has_runs = packing_cost.operand_read_once(context, operator) is not None and from_memory and not kernel.right_by_columns
     view = OperatorView(operator, (), {}, context.sizes)
     follows = bool(kernel.prefetch) and is_followed(context, view, kernel)
-    passing = [not operand.is_write and operand.access == read_once for operand in context.operands[name]]
     data.integers.append(numbers.mask(uncut_axes(context.chain, operator)))
-    data.integers += (passing.index(True) if any(passing) else -1, kernel.rows <= packing_cost.FEW_ROWS)
     data.integers += map(numbers.axis, (roles.row, roles.column, roles.depth))
     data.counted([numbers.axes[axis] for axis in roles.outer])
     data.integers += (kernel.rows, kernel.columns, facts.left, facts.right, context.packed_bytes(name))

@@ -70,7 +70,7 @@ typedef struct {
   int64_t row, column, depth, outer_count;
   const int64_t *outer;
   int64_t read_once;  // the operand that passes by once in blocks of all rows, -1 for none
-  bool_t has_few_rows;  // so that every block has all rows
+  uint64_t rows_of_slices;  // their axes
   int64_t rows, columns, left, right, packed_bytes, left_bytes, right_bytes, row_stride, target_bytes, passes;
   int64_t operand_count;
   const Operand *operands;

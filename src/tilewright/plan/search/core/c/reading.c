@@ -152,12 +152,12 @@ static int read_operator(Reader *from, Operator *into, Operand *operands, Arena 
     into->later_element_bytes = real(from);
     into->later_bandwidth = real(from);
   }
+  into->read_once = integer(from);
+  into->rows_of_slices = (uint64_t)integer(from);
   into->has_kernel = (bool_t)integer(from);
-  into->read_once = -1;
+  into->row = -1;
   if (into->has_kernel) {
     into->uncut = (uint64_t)integer(from);
-    into->read_once = integer(from);
-    into->has_few_rows = (bool_t)integer(from);
     into->row = integer(from);
     into->column = integer(from);
     into->depth = integer(from);

@@ -80,8 +80,12 @@ static inline double figure_at(const Operator *operator, int figure, const Cell 
 
 // What an operator's tiles of inputs and outputs take, but for what passes by once: `bounds.tile_bytes`.
 static double tile_bytes(const Operator *operator, const Cell *cell, const int64_t *tiles, const int64_t *sizes) {
-  int64_t total = 0, row = operator->row;
-  int has_all_rows = operator->read_once >= 0 && (row < 0 || operator->has_few_rows || tiles[row] >= sizes[row]);
+  int64_t total = 0;
+  int has_all_rows = operator->read_once >= 0;
+  for (uint64_t left = operator->rows_of_slices; left; left &= left - 1) {
+    int axis = __builtin_ctzll(left);
+    has_all_rows = has_all_rows && tiles[axis] >= sizes[axis];
+  }
   for (int64_t k = 0; k < operator->operand_count; k++) {
     const Operand *operand = &operator->operands[k];
     if (operand->is_intermediate || (has_all_rows && k == operator->read_once)) continue;
