@@ -39,7 +39,7 @@ from tilewright.precision import Precision
 ALGORITHMS = {F2: 2, F2_ROWS: 2, F4: 4}
 """With the side of their tiles."""
 NAMES = [algorithm.name for algorithm in ALGORITHMS]
-APPLIES = {"padded", "one point", "groups", "a volume", "an empty batch"}
+APPLIES = {"padded", "dilated", "one point", "groups", "a volume", "an empty batch"}
 """Of the cases of all algorithms."""
 SAME = {"pads": (1, 1, 1, 1)}
 
@@ -55,7 +55,7 @@ def test_filters_of_three_by_three_neighbours(name: str) -> None:
     ("shapes", "attributes"),
     [
         (((1, 8, 9, 9), (4, 8, 3, 3)), {**SAME, "strides": (1, 2)}),
-        (((1, 8, 9, 9), (4, 8, 3, 3)), {**SAME, "dilations": (2, 1)}),
+        (((1, 8, 9, 9), (4, 8, 3, 3)), {"pads": (8,) * 4, "dilations": (8, 8)}),
         (((1, 8, 9, 9), (4, 8, 3, 2)), SAME),
         (((1, 8, 9, 9), (8, 1, 3, 3)), {**SAME, "group": 8}),
         (((1, 1, 9, 9), (8, 1, 3, 3)), SAME),
@@ -63,7 +63,7 @@ def test_filters_of_three_by_three_neighbours(name: str) -> None:
         (((1, 8, 9), (4, 8, 3)), {"pads": (1, 1)}),
         (((1, 8, 4, 9, 9), (4, 8, 3, 3, 3)), {"pads": (1,) * 6, "strides": (1, 2, 1)}),
     ],
-    ids=["steps", "a wider reach", "two taps", "by channel", "one channel", "integers", "one dimension", "a volume with steps"],
+    ids=["steps", "short phases", "two taps", "by channel", "one channel", "integers", "one dimension", "a volume with steps"],
 )
 def test_an_assumption_fails(shapes: tuple[tuple[int, ...], tuple[int, ...]], attributes: dict[str, Any]) -> None:
     assert not set(NAMES) & set(names(convolved(*shapes, **attributes)))
@@ -131,8 +131,10 @@ def test_any_layout(image: tuple[int, ...]) -> None:
         convolved((2, 12, 7, 10), (6, 4, 3, 3), group=3, **SAME),
         convolved((1, 4, 5, 6, 7), (4, 2, 3, 3, 3), pads=(1, 1, 0, 1, 1, 2), strides=(2, 1, 1), group=2),
         convolved((2, 3, 4, 5, 4), (4, 3, 2, 3, 3), pads=(1, 1, 1, 1, 1, 1), dilations=(2, 1, 1)),
+        convolved((2, 4, 13, 12), (3, 4, 3, 3), pads=(2, 1, 3, 0), dilations=(3, 2)),
+        convolved((1, 4, 3, 12, 9), (6, 2, 2, 3, 3), pads=(0, 2, 1, 1, 2, 1), dilations=(1, 2, 1), group=2),
     ],
-    ids=["groups", "groups of a volume, with steps", "a volume, dilated"],
+    ids=["groups", "groups of a volume, with steps", "a volume, dilated", "phases", "phases of groups of a volume"],
 )
 def test_groups_and_volumes(graph: Graph) -> None:
     random = np.random.default_rng(0)

@@ -5,7 +5,7 @@ A padded image has what the guard gives where windows stand out of the image.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -190,10 +190,17 @@ def filters_by(builder: Builder, sliding: SlidingProduct, axes: Axes) -> Access:
     return Access(sliding.roles.move(builder, each(axes), sliding.roles.weights, "filters").name, plain(axes))
 
 
-def padded(builder: Builder, product: SlidingProduct, dimensions: Sequence[Axes] = (), change: Change = unchanged) -> Tensor:
+def padded(
+    builder: Builder,
+    product: SlidingProduct,
+    dimensions: Sequence[Axes] = (),
+    change: Change = unchanged,
+    places: Mapping[str, Index] | None = None,
+) -> Tensor:
     """What all windows see, and points beyond it where axes of positions are longer, changed as it is copied.
 
-    The dimensions number batches, channels and positions: [batch, channel, positions] by default.
+    The dimensions number batches, channels and positions: [batch, channel, positions] by default; of other axes than positions
+    `places` tells the positions, by their names.
     """
     seen, read = product.seen_axes(), product.at_positions(product.roles.image)
     dimensions = dimensions or each((*product.roles.batch, product.channel, *seen))
@@ -203,6 +210,8 @@ def padded(builder: Builder, product: SlidingProduct, dimensions: Sequence[Axes]
     limits = tuple(dict.fromkeys((*guard.constraints, *beyond)))
     indices = tuple(_by_channel(product, index) for index in read.indices)
     read = replace(read, indices=indices, guard=replace(guard, constraints=limits) if limits else None)
+    if places:
+        read = read.mapped(lambda index: index.substitute(places))
     return product.roles.move(builder, dimensions, read, "pad", change)
 
 

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from tilewright.plan.algorithms.convolution_gemm import FEW_CHANNELS, PIXELS_OF_
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, byte_factors, is_affine, without_zeros
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded
-from tilewright.plan.algorithms.product_roles import MOVED, Axes, Build, Change, extents, plain, points, roles_of
+from tilewright.plan.algorithms.product_roles import MOVED, Axes, Build, Change, each, number, plain, points, roles_of, shape_of
 from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows
 from tilewright.plan.algorithms.winograd.toom_cook import ToomCook, toom_cook
 from tilewright.records import record
@@ -207,11 +208,11 @@ class _OfBytes(Expansion):
         return _widen(self.sliding.roles.problem, self.builder, self.weights, "float32")
 
     def results(self, products: Tensor) -> Tensor:
-        """y[batch, ty, a, tx, b, filter], of three products along each dimension: rows of A^T are (1, s, 1) from entry a on."""
+        """y[batch, row, column, filter], of three products along each dimension: rows of A^T are (1, s, 1) from entry a on."""
         roles, (ty, tx) = self.sliding.roles, self._tiles()
         a, b = (self._axis(name, OUTPUTS) for name in "ab")
         channels = (*roles.group, *roles.filters)
-        around = (*roles.batch, ty, a, tx, b, *channels)
+        around = (*each(roles.batch), (ty, a), (tx, b), *each(channels))
         place = plain((*roles.batch, ty, tx, *channels))
         taps = [(axis_index(a.name) + i, axis_index(b.name) + j) for i in range(TAPS) for j in range(TAPS)]
         reads = [Access(products.name, (*tap, *place)) for tap in taps]
@@ -228,13 +229,14 @@ def _signs(matrices: ToomCook) -> list[int]:
     return [int(entries[row + 1]) for row, entries in enumerate(matrices.output)]
 
 
-def _map(axes: Axes, reads: Sequence[Access], *, name: str, result: str) -> tuple[Operator, Tensor]:
+def _map(dimensions: Sequence[Axes], reads: Sequence[Access], *, name: str, result: str) -> tuple[Operator, Tensor]:
     """A^T M A of the nine products that come first among the reads, by the signs of both dimensions that come last, over 4."""
     down, across = Load(TAPS**2), Load(TAPS**2 + 1)
     columns = [_row([Load(TAPS * i + j) for i in range(TAPS)], down) for j in range(TAPS)]
     body = apply("right_shift", _row(columns, across), Literal(float(SHARE)))
-    operator = Operator(name, "untransform", axes, tuple(reads), Access(result, plain(axes)), body, accumulator=SUMS)
-    return operator, Tensor(result, extents(axes), SUMS)
+    axes, written = tuple(chain.from_iterable(dimensions)), Access(result, tuple(map(number, dimensions)))
+    operator = Operator(name, "untransform", axes, tuple(reads), written, body, accumulator=SUMS)
+    return operator, Tensor(result, shape_of(dimensions), SUMS)
 
 
 def _row(entries: Sequence[Scalar], sign: Scalar) -> Scalar:

@@ -9,7 +9,9 @@ filter, in place of 9 m^2. With the matrices of `toom_cook.py`, and U = G w G^T,
     result   S[ty, a, v, tx, o] = sum(i) A^T[a, i] M[i, v, ty, tx, o]
              y[ty, a, tx, b, o] = sum(i) A^T[b, i] S[ty, a, i, tx, o]
 
-Of three dimensions each plane is transformed by itself, and the products sum over the taps along the first one, too.
+Of three dimensions each plane is transformed by itself, and the products sum over the taps along the first one, too. Where taps
+lie d apart, so do the points that an output sees: the padded image is copied as d images along each dimension, every d-th point
+from another first one, its *phases*, whose taps are neighbours.
 
 Short rows of tiles fill no micro tile, and the filters pass by again for every row. `tiles_in_rows` takes all tiles of an image
 as rows of one product, M[u, v, t, o] with t = ty columns + tx; then no chain can hold a block of the rows of tiles from the image
@@ -27,8 +29,9 @@ Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from math import isfinite
+from math import isfinite, prod
 
 import numpy as np
 
@@ -40,8 +43,8 @@ from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
-from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, number, parallel, plain, points, sums
+from tilewright.plan.algorithms.padded_image import Slide, SlidingProduct, padded, sliding_product
+from tilewright.plan.algorithms.product_roles import MOVED, Axes, each, extents, number, parallel, plain, points, shape_of, sums
 from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
 from tilewright.precision import Precision
 from tilewright.records import record
@@ -53,6 +56,9 @@ MOST_DIMENSIONS = 3
 SHORT_ROW = 32
 """Outputs of a row, and of a column, up to which all tiles are offered as rows of one product. Seven layers of 35 to 224 took
 0.93 to 1.58 of the time so (Xeon), of 7, 14 and 28 0.78 to 1.11."""
+
+MOST_PRODUCTS = 0.6
+"""Of dilated windows, over those of taps, of which many are in the padding."""
 
 
 def winograd(outputs: int, licence: Licence, precision: Precision, *, tiles_in_rows: bool = False) -> Algorithm:
@@ -67,8 +73,8 @@ def applies(problem: Problem, *, tiles_in_rows: bool = False) -> bool:
 
     Tiles in rows are for rows that leave much of micro tiles empty; longer ones would only be planned in vain.
     """
-    sliding = square_windows(problem, most_dimensions=MOST_DIMENSIONS)
-    if sliding is None or (tiles_in_rows and not has_short_rows(sliding)):
+    sliding = square_windows(problem, most_dimensions=MOST_DIMENSIONS, any_dilation=True)
+    if sliding is None or not _fills_tiles(sliding) or (tiles_in_rows and not has_short_rows(sliding)):
         return False
     tensors = (problem.operand(0), problem.operand(1), problem.result)
     is_float = problem.operator.accumulator == "float32" and all(tensor.dtype == "float32" for tensor in tensors)
@@ -76,10 +82,10 @@ def applies(problem: Problem, *, tiles_in_rows: bool = False) -> bool:
     return is_float and (guard is None or isfinite(guard.otherwise))
 
 
-def square_windows(problem: Problem, *, most_dimensions: int = 2) -> SlidingProduct | None:
+def square_windows(problem: Problem, *, most_dimensions: int = 2, any_dilation: bool = False) -> SlidingProduct | None:
     """The windows of an operator that sums channels of filters of 3 x 3 neighbours, which move by one; None of others.
 
-    Before these two there may be other dimensions, of any windows.
+    Before these two there may be other dimensions, of any windows. Of any dilation taps need not be neighbours.
     """
     sliding = sliding_product(problem)
     if (
@@ -90,13 +96,25 @@ def square_windows(problem: Problem, *, most_dimensions: int = 2) -> SlidingProd
     ):
         return None
     is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides[-2:])
-    steps = {step for slide in sliding.slides[-2:] for step in (slide.stride, slide.dilation)}
+    steps = {step for slide in sliding.slides[-2:] for step in (slide.stride, 1 if any_dilation else slide.dilation)}
     return sliding if is_square and steps == {1} else None
 
 
 def has_short_rows(sliding: SlidingProduct) -> bool:
     """Whether rows and columns of outputs are so short that all tiles are offered as rows of one product."""
-    return all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides[-2:])
+    return all(_of_phase(slide) <= SHORT_ROW for slide in sliding.slides[-2:])
+
+
+def _of_phase(slide: Slide) -> int:
+    """The outputs of the longest phase."""
+    return -(-points((slide.output,)) // slide.dilation)
+
+
+def _fills_tiles(sliding: SlidingProduct) -> bool:
+    """Whether taps are neighbours, or phases so long that tiles of two take at most `MOST_PRODUCTS` of the products of taps."""
+    products = prod(slide.dilation * -(-_of_phase(slide) // 2) * 4 for slide in sliding.slides[-2:])
+    dilated = any(slide.dilation > 1 for slide in sliding.slides[-2:])
+    return not dilated or products <= MOST_PRODUCTS * TAPS**2 * prod(points((slide.output,)) for slide in sliding.slides[-2:])
 
 
 def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
@@ -119,9 +137,9 @@ class Expansion:
     """What becomes of a result, `MOVED`, when it is put into its place."""
 
     def data(self) -> Tensor:
-        """V[u, v, batch, plane, ty, tx, channel]."""
-        batch, (ty, tx), (u, v) = (*self.sliding.roles.batch, *self._planes()), self._tiles(), self._points()
-        step, i, channels = self.matrices.outputs, self._entry(), parallel(self.sliding.channels)
+        """V[u, v, batch, plane, phase, ty, tx, channel]."""
+        batch, (u, v) = (*self.sliding.roles.batch, *self._planes(), *self._phases()), self._points()
+        step, i, channels, (ty, tx) = self.matrices.outputs, self._entry(), parallel(self.sliding.channels), self._tiles()
         image = self._image((*self.sliding.seen[:-2], *(step * points((tile,)) + TAPS - 1 for tile in (ty, tx))))
         x = self._axis("x", step * points((tx,)) + TAPS - 1)
         matrix = self._matrix(self.matrices.input)
@@ -131,8 +149,14 @@ class Expansion:
         return self._sums((u, v, *batch, ty, tx, *channels), (i,), _entries(matrix, v, i), Access(rows.name, read))
 
     def _image(self, lengths: Sequence[int]) -> Tensor:
-        """The padded image, with its channels last."""
-        return padded(self.builder, self.sliding, self.sliding.channels_last(lengths))
+        """The padded image or its phases, with its channels last."""
+        if not self._phases():
+            return padded(self.builder, self.sliding, self.sliding.channels_last(lengths))
+        *planes, y, x = self.sliding.seen_axes(lengths)
+        lines = (replace(y, name=self._axis("y", 1).name), replace(x, name=self._axis("x", 1).name))
+        dimensions = each((*self.sliding.roles.batch, *planes, *self._phases(), *lines, self.sliding.channel))
+        places = {seen.name: number((line, phase)) for seen, line, phase in zip((y, x), lines, self._phases(), strict=True)}
+        return padded(self.builder, self.sliding, dimensions, places=places)
 
     def _weights(self) -> Access:
         """The filters, as the operator reads them."""
@@ -148,9 +172,10 @@ class Expansion:
         return self._sums((u, v, *others), (second,), _entries(matrix, v, second), read)
 
     def products(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
-        """M[u, v, batch, outputs of other dimensions, ty, tx, group, filter], summed in a type; of tiles in rows by sums over all
-        tiles as one axis."""
-        roles, summed, tiles = self.sliding.roles, (*self._other_taps(), *self.sliding.summed_channels), self._tiles()
+        """M[u, v, batch, outputs of other dimensions, phase, ty, tx, group, filter], summed in a type; of tiles in rows
+        by sums over all tiles as one axis."""
+        roles, summed = self.sliding.roles, (*self._other_taps(), *self.sliding.summed_channels)
+        tiles = (*self._phases(), *self._tiles())
         walked = (self._axis("tile", points(tiles)),) if self.tiles_in_rows else tiles
         before, others = (*self._points(), *roles.batch), roles.outputs[:-2]
         lines = self.builder.reshape(data, extents((*before, *self._planes(), *walked, *self.sliding.channels)))
@@ -162,21 +187,23 @@ class Expansion:
         return self.builder.reshape(found, extents((*before, *others, *tiles, *roles.result_channels)))
 
     def results(self, products: Tensor) -> Tensor:
-        """y[batch, outputs of other dimensions, ty, a, tx, b, group, filter]."""
+        """y[batch, outputs of other dimensions, row, column, group, filter], with rows and columns that tiles have beyond."""
         roles, (ty, tx), (_, v), i = self.sliding.roles, self._tiles(), self._points(), self._entry()
-        batch, channels, matrix = (*roles.batch, *roles.outputs[:-2]), roles.result_channels, self._matrix(self.matrices.output)
+        batch, phases, channels = (*roles.batch, *roles.outputs[:-2]), self._phases(), roles.result_channels
+        matrix = self._matrix(self.matrices.output)
         a, b = (self._axis(name, self.matrices.outputs) for name in "ab")
-        read = Access(products.name, plain((i, v, *batch, ty, tx, *channels)))
-        rows = self._sums((*batch, ty, a, v, tx, *channels), (i,), _entries(matrix, a, i), read)
-        read = Access(rows.name, plain((*batch, ty, a, i, tx, *channels)))
-        return self._sums((*batch, ty, a, tx, b, *channels), (i,), _entries(matrix, b, i), read)
+        read = Access(products.name, plain((i, v, *batch, *phases, ty, tx, *channels)))
+        rows = self._sums((*batch, *phases, ty, a, v, tx, *channels), (i,), _entries(matrix, a, i), read)
+        read = Access(rows.name, plain((*batch, *phases, ty, a, i, tx, *channels)))
+        axes, entries = (*batch, *phases, ty, a, tx, b, *channels), _entries(matrix, b, i)
+        dimensions = (*each(batch), (ty, a, *phases[:1]), (tx, b, *phases[1:]), *each(channels))
+        written = tuple(map(number, dimensions))
+        return sums(self.builder, (*axes, i), (entries, read), written, shape_of(dimensions), "float32", "float32")
 
     def in_place(self, results: Tensor) -> Tensor:
         """The result of the operator: without what the last tiles have beyond the image."""
-        roles, channels = self.sliding.roles, self.sliding.roles.result_channels
-        lengths = (points((tile,)) * self.matrices.outputs for tile in self._tiles())
-        lines = self.builder.reshape(results, (*extents((*roles.batch, *roles.outputs[:-2])), *lengths, *extents(channels)))
-        read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
+        roles = self.sliding.roles
+        read = Access(results.name, plain((*roles.batch, *roles.outputs, *roles.result_channels)))
         return roles.in_place(self.builder, read, "crop", self.body)
 
     def _sums(self, axes: Axes, summed: Axes, left: Access, right: Access, dtype: str = "float32") -> Tensor:
@@ -186,9 +213,14 @@ class Expansion:
     def _matrix(self, matrix: Matrix) -> Tensor:
         return self.builder.literal(np.array([[float(entry) for entry in row] for row in matrix], np.float32), "matrix")
 
+    def _phases(self) -> Axes:
+        """Those along both dimensions; none where taps are neighbours."""
+        steps = [slide.dilation for slide in self.sliding.slides[-2:]]
+        return (self._axis("py", steps[0]), self._axis("px", steps[1])) if steps != [1, 1] else ()
+
     def _tiles(self) -> tuple[Axis, Axis]:
-        """The tiles along both dimensions; the last may see points beyond the padded image, which are 0."""
-        outputs = (points((slide.output,)) for slide in self.sliding.slides[-2:])
+        """The tiles of a phase along both dimensions; the last may see points beyond the padded image, which are 0."""
+        outputs = map(_of_phase, self.sliding.slides[-2:])
         ty, tx = (self._axis(name, -(-each // self.matrices.outputs)) for name, each in zip(("ty", "tx"), outputs, strict=True))
         return ty, tx
 
