@@ -189,12 +189,15 @@ def _repeat(bias: Tensor, count: int, *, name: str, result: str) -> tuple[Operat
 
 
 def _filters(w: Tensor, part: Part, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Filters of a convolution: f[(g, m, phases), c, t] = w[g C + c, m, first + T - 1 - t of every phase]."""
+    """Filters of a convolution: f[(g, m, phases), c, t] = w[g C + c, m, first + T - 1 - t of every phase].
+
+    The axis m is there even if it has one point: by it a product with one filter is known as such.
+    """
     channels, filters = planned_extent(w.shape[0]) // group, planned_extent(w.shape[1])
     rank = len(part.along)
     sizes = {"g": group, "m": filters, **{f"r{d}": count for d, count in enumerate(part.lengths)}, "c": channels}
     sizes |= {f"k{d}": some[0].taps for d, some in enumerate(part.along)}
-    place = _places(sizes)
+    place = {**_places(sizes), "m": axis_index("m")}
     taps = [constant(some[0].taps - 1) - place[f"k{d}"] for d, some in enumerate(part.along)]
     numbers = [place[f"r{d}"] + some[0].first + taps[d] * some[0].step for d, some in enumerate(part.along)]
     row = _number(
@@ -202,8 +205,9 @@ def _filters(w: Tensor, part: Part, group: int, *, name: str, result: str) -> tu
     )
     read = Access(w.name, (place["g"] * channels + place["c"], place["m"], *numbers))
     write = Access(result, (row, place["c"], *(place[f"k{d}"] for d in range(rank))))
+    axes = tuple(Axis(axis, extent) for axis, extent in sizes.items() if extent != 1 or axis == "m")
     shape = (group * filters * prod(part.lengths), channels, *(some[0].taps for some in part.along))
-    operator = Operator(name, "filters", _axes(sizes), (read,), write, Load(0), accumulator=accumulator_of(w.dtype))
+    operator = Operator(name, "filters", axes, (read,), write, Load(0), accumulator=accumulator_of(w.dtype))
     return operator, Tensor(result, shape, w.dtype)
 
 
