@@ -66,11 +66,13 @@ class _Weights:
 
     def __init__(self, operand: View | Gather, form: FilterBlocks, axes: list[str]) -> None:
         self.block: IntegerExpression = 0
+        self.first: IntegerExpression = 0
         if isinstance(operand, View):
             self.strides = {axis: operand.stride(axis) for axis in axes if axis != form.filter}
             return
         dimensions = list(zip(operand.indices, operand.dim_strides, strict=True))
         self.strides = {axis: sum(stride * index.coefficient(axis) for index, stride in dimensions) for axis in axes}
+        self.first = sum(stride * index.constant for index, stride in dimensions)
         for index, stride in dimensions:
             if any(isinstance(atom, FloorDiv) for atom, _ in index.terms):
                 self.block = stride
@@ -133,7 +135,8 @@ class FilterProgram(WindowProgram):
     def weights_place(self) -> IndexLike:
         """Where the weights of the present block begin."""
         operand, axis = self.loops.reads[1], self.form.filter
-        _, place = self.arguments.buffer(operand)
+        _, start = self.arguments.buffer(operand)
+        place = start + self.stride(self.weights.first)
         for name, stride in self.weights.strides.items():
             if name not in self.form.moving:
                 origin = self.start(name) if isinstance(operand, Gather) else 0

@@ -83,6 +83,29 @@ def test_loading_finds_filters_that_are_not_finite(value: float, otherwise: floa
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("image", [(1, 1), (2, 5), (1, 3)])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_taps_that_no_output_sees_are_not_read(image: tuple[int, int], stride: int) -> None:
+    """But looked at when loaded: zeros of the padding by what is not finite are NaN."""
+    random = np.random.default_rng(0)
+    x, filters = random.standard_normal((1, 4, *image)).astype("f4"), random.standard_normal((40, 4, 3, 3)).astype("f4")
+    compiled = tw.jit(lambda x: tw.conv2d(x, filters, padding=1, stride=stride))
+    with forced(NAME):
+        found, plans = compiled(x), compiled.lower(tw.spec(x.shape)).model_plan.plans
+    sums = [operator for plan in plans for operator in plan.chain.operators if len(operator.reduction_axes()) == 3]
+    assert [axis.extent for axis in sums[0].reduction_axes()][::2] == [_seen(size, stride) for size in image]
+    np.testing.assert_allclose(found, compiled(x, interpret=True), rtol=1e-5, atol=1e-5)
+    filters[3, 1, 0, 0] = np.nan
+    with forced(NAME):
+        assert np.isnan(tw.jit(lambda x: tw.conv2d(x, filters, padding=1, stride=stride))(x)[0, 3]).any()
+
+
+def _seen(size: int, stride: int) -> int:
+    """Of three taps with padding of one, those that are inside for some output."""
+    outputs = (size - 1) // stride + 1
+    return len({tap for tap in range(3) for output in range(outputs) if 0 <= output * stride + tap - 1 < size})
+
+
 def test_recipes_that_check_nothing_find_nothing() -> None:
     weights = Constant(np.full((8, 10), np.nan, np.float32))
     graph = replace(constant(*WINDOWS), constants=())

@@ -4,7 +4,8 @@
 
 Constant filters lie in blocks of some vectors, in the order in which a block's sums take them. Sums stand with their filters
 last, and a map puts them into their places. Taps outside of the image are left out: their products are zeros if filters are
-finite, which is checked where these are known (`constant_recipe.extreme_constants`).
+finite, which is checked where these are known (`constant_recipe.extreme_constants`); of taps that no output sees inside, as of
+small images, not even filters are read.
 
 E. Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions", arXiv:1808.05567, SC 2018, sum so with filters and
 channels in blocks; here images keep their layout.
@@ -15,14 +16,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.expressions.index import Index, constant, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.index import constant, floordiv, mod
 from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import WEIGHTED_SUM, Access, Axis, AxisKind, Guard, Operator, Tensor, element_bytes
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected, found_once
-from tilewright.plan.algorithms.padded_image import SlidingProduct, sliding_product
+from tilewright.plan.algorithms.padded_image import Slide, SlidingProduct, sliding_product
 from tilewright.plan.algorithms.product_roles import Axes, Build, each, number, plain, points, unchanged
 
 VECTORS = 2
@@ -51,8 +52,9 @@ def _expand(problem: Problem, builder: Builder) -> Tensor:
     summed = _summed(sliding)
     filters = _blocks(sliding, builder, summed)
     dimensions = (*each((*roles.batch, *roles.outputs)), roles.result_channels)
+    first, summed = _seen(sliding, summed)
     axes = (*roles.batch, *roles.group, *roles.outputs, *roles.filters, *summed)
-    reads = (_image(sliding, summed[-1]), filters)
+    reads = tuple(read.mapped(lambda index: index.substitute(first)) for read in (_image(sliding, summed[-1]), filters))
 
     def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
         write = Access(result, tuple(map(number, dimensions)))
@@ -70,6 +72,26 @@ def _summed(sliding: SlidingProduct) -> Axes:
     roles, last = sliding.roles, sliding.slides[-1].tap
     around = tuple(slide.tap for slide in sliding.slides[:-1] if slide.tap is not None)
     return (*around, *sliding.summed_channels, last or roles.axis("k", 1, AxisKind.REDUCTION))
+
+
+def _seen(sliding: SlidingProduct, summed: Axes) -> tuple[dict[str, Index], Axes]:
+    """The summed axes without taps before the first, and behind the last, that any output sees inside of the image; the others by
+    these."""
+    places, axes = dict[str, Index](), dict[str, Axis]()
+    for slide in sliding.slides:
+        if slide.tap is not None and (inside := _inside(sliding, slide, slide.tap)):
+            places[slide.tap.name] = axis_index(slide.tap.name) + inside[0]
+            axes[slide.tap.name] = replace(slide.tap, extent=inside[-1] + 1 - inside[0])
+    return places, tuple(axes.get(axis.name, axis) for axis in summed)
+
+
+def _inside(sliding: SlidingProduct, slide: Slide, tap: Axis) -> list[int]:
+    """The taps of a dimension for which each end of the image is behind, or before, some output."""
+    guard = sliding.roles.image.guard
+    limits = [limit for limit in guard.constraints if tap.name in limit.axes() and not limit.extents()] if guard else []
+    name, last = slide.output.name, points((slide.output,)) - 1
+    most = [(limit.constant + max(0, limit.coefficient(name) * last), limit.coefficient(tap.name)) for limit in limits]
+    return [number for number in range(points((tap,))) if all(farthest + by_tap * number >= 0 for farthest, by_tap in most)]
 
 
 def _image(sliding: SlidingProduct, tap: Axis) -> Access:
