@@ -78,13 +78,28 @@ def _turned(b: Builder) -> None:
         b.store(y, j, b.shuffle(values[:2], range(0, 2 * LANES, 2)))
 
 
+def _in_scratch(b: Builder) -> None:
+    """Rows that lie in two scratch memories of their own while integers are divided, by more words than there are registers."""
+    rows, columns, x, y, row, to = _parameters(b)
+    first, second = (b.scratch(name, "float32", 4 * LANES) for name in ("first", "second"))
+    with b.loop("j", 0, columns - (LANES - 1), LANES) as j:
+        quotients = [b.define(IntegerOperation.FLOOR_DIVIDE, rows + number, row) for number in range(18)]
+        for number in range(4):
+            value = b.load(x, j + number * row, FLOATS)
+            b.store(first, number * LANES, value)
+            b.store(second, (3 - number) * LANES, value)
+        with b.loop("i", 0, 4) as i:
+            b.store(y, j * to + i * LANES, b.load(first, i * LANES, FLOATS) + b.load(second, i * LANES, FLOATS))
+        b.store(y, j * to + 4 * LANES + sum(quotients[1:], quotients[0]), b.load(second, 0, FLOATS))
+
+
 def _parameters(b: Builder):
     rows, columns = b.integer("rows"), b.integer("columns")
     x, y = b.buffer("x", "float32"), b.buffer("y", "float32", is_written=True)
     return rows, columns, x, y, b.integer("row"), b.integer("to")
 
 
-@pytest.mark.parametrize("build", [_rows, _largest, _turned])
+@pytest.mark.parametrize("build", [_rows, _largest, _turned, _in_scratch])
 def test_bits_are_those_of_the_interpreter(build: Callable[[Builder], None], tmp_path: Path) -> None:
     builder = Builder()
     build(builder)

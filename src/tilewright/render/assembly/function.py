@@ -14,7 +14,20 @@ from tilewright.render.assembly.lifetimes import is_other_name
 from tilewright.render.assembly.operations import Operations
 from tilewright.render.assembly.registers import MEMORY, place_of
 from tilewright.render.assembly.text import function_text
-from tilewright.render.assembly.words import ARGUMENTS, ENTER, LEAVE, LOAD, PUSHED, Line, OutOfRegisters, Word, place
+from tilewright.render.assembly.words import (
+    ARGUMENTS,
+    ENTER,
+    LEAVE,
+    LINE_BYTES,
+    LOAD,
+    PUSHED,
+    SCRATCH_MEMORY,
+    Line,
+    OutOfRegisters,
+    Word,
+    place,
+    with_scratch,
+)
 from tilewright.tile.dialects.description import Dialect
 from tilewright.tile.index import IndexLike
 from tilewright.tile.operations import IntegerOperation, Operation
@@ -35,6 +48,7 @@ from tilewright.tile.program import (
     TileProgram,
     Value,
 )
+from tilewright.tile.types import BITS
 
 HEAD, TAIL = "\t.intel_syntax noprefix\n", '\t.section .note.GNU-stack,"",@progbits\n'
 MOST_INHERITED = 2
@@ -60,9 +74,10 @@ class _Function(Operations):
     def text(self, order: Sequence[int]) -> str:
         """All of it."""
         self.arguments(order)
+        scratch_bytes = self.scratch_memory()
         self.block(self.program.body)
         (frame,) = self.addresses.frames
-        frame_bytes = place(frame.lines)
+        frame_bytes = with_scratch(place(frame.lines), scratch_bytes)
         return function_text(self.name, frame.lines, self.addresses.arguments, frame_bytes, self.table_text())
 
     def arguments(self, order: Sequence[int]) -> None:
@@ -73,6 +88,18 @@ class _Function(Operations):
                 raise UnsupportedOperation("no assembly of a program that takes scalars")
             name = parameter.name if isinstance(parameter, Buffer) else parameter
             self.addresses.argument(name, words[number])
+
+    def scratch_memory(self) -> int:
+        """A pointer for all scratch memory of its own; how many bytes that is."""
+        taken = 0
+        for table in self.program.tables:
+            if not isinstance(table.elements, int):
+                raise UnsupportedOperation("no assembly of scratch memory of any size")
+            word = Word()
+            self.addresses.lines.append(Line(SCRATCH_MEMORY, word, taken))
+            self.addresses.define(table.name, word)
+            taken += -(-table.elements * BITS[table.dtype] // (8 * LINE_BYTES)) * LINE_BYTES
+        return taken
 
     # Statements.
 

@@ -34,9 +34,9 @@ class Registers(ABC):
     """Which value lies where, while a program is written."""
 
     def __init__(self, program: TileProgram, dialect: Dialect, name: str) -> None:
-        """Raises `UnsupportedOperation` for programs of no dialect of x86, and for functions of values."""
+        """Raises `UnsupportedOperation` for programs of no dialect of x86, for functions of values, and for tables of numbers."""
         is_known = any(features <= dialect.features for features in FEATURES)
-        if not is_known or program.result is not None or program.tables:
+        if not is_known or program.result is not None or any(table.values is not None for table in program.tables):
             raise UnsupportedOperation(f"no assembly of {program.name} for {dialect.name}")
         self.program, self.dialect, self.name = program, dialect, name
         self.wide = dialect.vector_bits == 512

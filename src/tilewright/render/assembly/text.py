@@ -10,9 +10,11 @@ from tilewright.render.assembly.words import (
     ENTER,
     FRAME,
     LEAVE,
+    LINE_BYTES,
     LOAD,
     PUSHED,
     SCRATCH,
+    SCRATCH_MEMORY,
     Line,
     Memory,
     Operand,
@@ -71,7 +73,9 @@ def _body(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _innermost(lines: Sequence[Line]) -> set[int]:
-    """Where loops begin that have none inside, and gather no elements: those are slow anyway."""
+    """Where loops begin that have none inside, gather no elements and fill no scratch memory: those are slow anyway."""
+    if any(line.operation == SCRATCH_MEMORY for line in lines):
+        return set()
     marks = [(number, line.operation) for number, line in enumerate(lines) if line.operation in (ENTER, LEAVE, LOAD)]
     return {number for (number, kind), (_, following) in pairwise(marks) if kind == ENTER and following == LEAVE}
 
@@ -139,6 +143,18 @@ def _lea(line: Line, is_inner: bool) -> Iterator[str]:
     yield f"\tlea {line.to.register or SCRATCH}, {address}"
     if not line.to.register:
         yield f"\tmov {line.to.text}, {SCRATCH}"
+
+
+def _scratch_memory(line: Line, is_inner: bool) -> Iterator[str]:
+    """`to` = the first line of the frame, which begins at the stack pointer, and as many bytes as the source says behind it."""
+    to = _word(line.to)
+    target = to.register or SCRATCH
+    yield f"\tlea {target}, [rsp + {LINE_BYTES - 1}]"
+    yield f"\tand {target}, {-LINE_BYTES}"
+    if line.source:
+        yield f"\tadd {target}, {line.source}"
+    if not to.register:
+        yield f"\tmov {to.text}, {SCRATCH}"
 
 
 def _move(line: Line, is_inner: bool) -> Iterator[str]:
@@ -230,6 +246,7 @@ def _word(operand: Operand | None) -> Word:
 _FORMS: dict[str, Callable[[Line, bool], Iterator[str]]] = {
     "text": _text,
     LOAD: _load,
+    SCRATCH_MEMORY: _scratch_memory,
     "lea": _lea,
     "mov": _move,
     "imul": _multiply,

@@ -29,6 +29,10 @@ ENTER, LEAVE = "enter", "leave"
 """Operations of lines that mark the start and the end of what a loop repeats."""
 LOAD = "load"
 """The operation of a line that reads a word from memory."""
+SCRATCH_MEMORY = "scratch memory"
+"""The operation of a line whose word gets the address of scratch memory, so many bytes behind where that begins."""
+LINE_BYTES = 64
+"""What scratch memory is aligned to."""
 
 
 class OutOfRegisters(UnsupportedOperation):
@@ -109,6 +113,13 @@ def place(lines: Sequence[Line]) -> int:
             slots += 1
             word.slot = f"rsp + {FRAME} - {8 * slots}"
     return 0 if 8 * slots <= RED_ZONE_BYTES - DIVISION_BYTES else 8 * slots
+
+
+def with_scratch(word_bytes: int, scratch_bytes: int) -> int:
+    """How many bytes the stack grows by for words and scratch memory, which lies below all words, those of the red zone, too."""
+    if not scratch_bytes:
+        return word_bytes
+    return scratch_bytes + LINE_BYTES + max(word_bytes, RED_ZONE_BYTES)
 
 
 def _possible(word: Word) -> Sequence[str]:

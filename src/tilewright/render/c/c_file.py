@@ -239,10 +239,13 @@ def linked_nest(nest: OperatorNest) -> KernelSource:
 def _assembled(nest: OperatorNest) -> str | None:
     """That function in assembly; None where C has to render it.
 
-    Copies of AVX2 are C: rows that end inside of a vector take up to four times as long in assembly.
+    Copies of AVX2, and maps that turn tiles, are C: rows that end inside of a vector take up to four times as long in assembly.
     """
     tile = tile_of(nest.loops, nest.dialect)
-    if tile is None or (isinstance(nest.loops, Transfer) and not nest.dialect.has_mask_registers):
+    if tile is None:
+        return None
+    moves_tiles = isinstance(nest.loops, Transfer) or bool(tile.program.tables)
+    if moves_tiles and not nest.dialect.has_mask_registers:
         return None
     places: dict[object, int] = {pointer.name: number for number, pointer in enumerate(nest.pointers)}
     places |= {number: place for place, number in enumerate(nest.numbers, len(nest.pointers))}
