@@ -56,11 +56,11 @@ EMULATED = "emulated"
 
 
 def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> Iterator[pytest.ParameterSet]:
-    """Every kernel with GCC, some with Clang, too; those of other architectures under emulation. The last parameter: its tiles.
+    """Every kernel, the last parameter: its tiles; those of other architectures under emulation.
 
-    All tiles, by assembly, which takes no time, or else with GCC of the kernel of each family that has most. Of the others, which
-    repeat its text, and of dots of rows, which take GCC long, the outer ones; all of them are `rest`. Of kernels that are
-    assembled, C is compiled for one of each family, and for each kind of prefetch.
+    The kernel of each family that has most tiles: all of them, by assembly, which takes no time, or else with GCC. Of the others,
+    which repeat its text, and of dots of rows, which take GCC long, the outer ones; all of them are `rest`. Of kernels that are
+    assembled, C is compiled for one of each family, and for each kind of prefetch; some C is compiled with Clang, too.
     """
     kernels = list(kernels)
     whole = {_family(kernel): kernel for kernel in sorted(kernels, key=lambda kernel: (not kernel.prefetch, len(shapes(kernel))))}
@@ -87,18 +87,26 @@ def _marks(kernel: MicroKernel, compiler: str) -> list[pytest.MarkDecorator]:
 
 
 def _native(kernel: MicroKernel, compilers: Sequence[str], *, is_whole: bool) -> Iterator[pytest.ParameterSet]:
-    others = [pytest.mark.rest] if assembles(kernel) and not (is_whole or kernel.prefetch) else []
+    if kernel.prefetch and not kernel.name.endswith(PREFETCHING):
+        return
+    is_assembled = assembles(kernel)
+    repeats = [pytest.mark.rest] if is_assembled and not (is_whole or kernel.prefetch) else []
     for compiler in compilers:
-        if kernel.prefetch and not (compiler == "gcc" and kernel.name.endswith(PREFETCHING)):
-            continue
-        if compiler == "gcc" or kernel.name.endswith(ALSO_WITH_CLANG):
-            marks = [*_marks(kernel, compiler), *others]
-            whole = is_whole and compiler == "gcc" and kernel.columns > 1 and not assembles(kernel)
-            yield pytest.param(kernel, compiler, shapes if whole else outer_shapes, marks=marks, id=f"{kernel.name}-{compiler}")
-            if not whole:
-                yield pytest.param(kernel, compiler, shapes, marks=[*marks, pytest.mark.rest], id=f"{kernel.name}-{compiler}-all")
-    if assembles(kernel) and (not kernel.prefetch or kernel.name.endswith(PREFETCHING)):
-        yield pytest.param(kernel, ASSEMBLER, shapes, marks=_marks(kernel, ASSEMBLER), id=f"{kernel.name}-{ASSEMBLER}")
+        if compiler == "gcc" or (kernel.name.endswith(ALSO_WITH_CLANG) and not kernel.prefetch):
+            has_all = is_whole and compiler == "gcc" and kernel.columns > 1 and not is_assembled
+            yield from _of_tiles(kernel, compiler, repeats, has_all=has_all)
+    if is_assembled:
+        yield from _of_tiles(kernel, ASSEMBLER, [], has_all=is_whole)
+
+
+def _of_tiles(
+    kernel: MicroKernel, compiler: str, also: list[pytest.MarkDecorator], *, has_all: bool
+) -> Iterator[pytest.ParameterSet]:
+    """All tiles, or the outer ones, and all as `rest`."""
+    marks = [*_marks(kernel, compiler), *also]
+    yield pytest.param(kernel, compiler, shapes if has_all else outer_shapes, marks=marks, id=f"{kernel.name}-{compiler}")
+    if not has_all:
+        yield pytest.param(kernel, compiler, shapes, marks=[*marks, pytest.mark.rest], id=f"{kernel.name}-{compiler}-all")
 
 
 def loaded(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = (), tiles: Shapes = shapes) -> Call:

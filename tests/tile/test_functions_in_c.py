@@ -19,12 +19,12 @@ from tilewright.tile.interpreter import interpret
 FEATURES = executable_features()
 BEST = best(platform.machine(), FEATURES).name
 CASES = [
-    pytest.param(one.name, dtype, marks=[] if one.name == BEST else [pytest.mark.rest])
+    pytest.param(one.name, dtype, marks=[pytest.mark.rest] * (one.name != BEST) + [pytest.mark.ci] * (dtype == "float64"))
     for one in dialects().values()
     for dtype in ("float32", "float64")
     if one.runs_on(platform.machine(), FEATURES) and (dtype == "float32" or one.name in {"portable", "avx2", BEST})
 ]
-"""Functions of float64 take a compiler seconds: a few instruction sets are enough."""
+"""Functions of float64 take a compiler seconds: a few instruction sets are enough, and they are for `.ci/run`."""
 NAMES = (*REFERENCES, "fmod", "mod", "floor_divide", "fast_erf")
 PAIRS = OF_TWO | {"fmod", "mod", "floor_divide"}
 
