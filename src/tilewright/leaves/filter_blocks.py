@@ -238,9 +238,10 @@ class FilterProgram(WindowProgram):
                         builder.assign(total, builder.multiply_add(pixels, weight, total))
 
     def ask_for_next(self, tile: _Tile, image: IndexLike) -> None:
-        """Prefetch what the next tile of the row sees, and this one does not."""
+        """Prefetch what the next tile of the row sees, and this one does not, where channels lie outside of rows."""
         between, (buffer, _) = self.strides[self.form.columns.output], self.arguments.buffer(self.loops.reads[0])
-        if isinstance(between, int):
+        apart = self.strides[self.form.channel]
+        if isinstance(between, int) and not (isinstance(apart, int) and abs(apart) < abs(between)):
             for ahead in range(0, tile.pixels * between, LINE):
                 self.builder.prefetch(buffer, image + tile.pixels * between + ahead)
 

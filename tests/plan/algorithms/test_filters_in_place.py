@@ -146,3 +146,18 @@ def test_phases_of_which_columns_alone_have_taps(filters: int, algorithm: str) -
         found, plans = compiled(x), compiled.lower(tw.spec(x.shape)).model_plan.plans
     assert "row-wise reductions" not in {operator.leaf.leaf for plan in plans for operator in plan.operators}
     np.testing.assert_allclose(found, compiled(x, interpret=True), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_next_pixels_are_asked_for_where_channels_lie_apart(layout: str) -> None:
+    """Each channel of a tile would ask for every line of all channels, if these lay last."""
+    filters = np.ones((32, 16, 3, 3), np.float32).transpose((0, 1, 2, 3) if layout == "NCHW" else (0, 2, 3, 1))
+    filter_layout = "OIHW" if layout == "NCHW" else "OHWI"
+
+    def convolution(image: Any) -> Any:
+        return tw.conv2d(image, filters, stride=2, padding=1, layout=layout, filter_layout=filter_layout)
+
+    with forced(NAME):
+        lowered = tw.jit(convolution, target="x86-64-v3").lower(tw.spec((1, 16, 30, 30) if layout == "NCHW" else (1, 30, 30, 16)))
+    assert "filter blocks" in {operator.leaf.leaf for plan in lowered.model_plan.plans for operator in plan.operators}
+    assert ("prefetch" in lowered.source) == (layout == "NCHW")
