@@ -22,8 +22,8 @@ from tilewright.records import record
 NAME = "filter blocks"
 MOST_PIXELS = {32: 14, 16: 6}
 """Of a row, whose sums are in registers together, by how many registers there are."""
-WEIGHTS = 1
-"""The read."""
+IMAGE, WEIGHTS = 0, 1
+"""The reads."""
 LONG_STEPS, PIECE_STEPS = 4096, 1024
 """Longer sums are made of pieces of about so many steps, as those of micro kernels are (docs/planning-reference.md, accuracy of
 sums)."""
@@ -178,9 +178,10 @@ def _with_taps(index: Index, taps: Collection[str]) -> Index:
 
 
 def constraints(binding: LeafBinding) -> Constraints:
-    """Rows, taps and channels stay whole, and so do blocks of filters. All rows meet one piece of long sums after the other."""
+    """Rows, taps and channels stay whole, and so do blocks of filters. All rows meet one piece of long sums after the other; an
+    image of one row passes by once for each block of filters."""
     form, steps = form_of(binding), int(dict(binding.numbers)["steps"])
-    streamed = WEIGHTS if steps > LONG_STEPS else None
+    streamed = WEIGHTS if steps > LONG_STEPS else None if form.around else IMAGE
     return Constraints(whole_axes=form.of_row - {form.filter}, panels=((form.filter, form.block),), streamed=streamed)
 
 
