@@ -86,6 +86,9 @@ class Coefficients:
     """A page that the first-level TLB does not hold, beyond what other work hides of it."""
     stream_cycles: float = 300.0
     """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
+    column_line_cycles: float = 47.0
+    """A line of a left operand from behind the fusion level whose steps lie pages apart: tiles ask for one of every page, and no
+    prefetcher follows so many (Zen 4, 256 to 1024 channels of 65 x 65 pixels, from L3: 43 to 52)."""
     run_cycles: float = 60.0
     """A piece of a row in memory, of a right operand that passes by once in blocks narrower than its rows: pieces of 0.5, 1, 2
     and 4 KiB at a stride of 16 KiB took 30, 40, 64 and 108 cycles more than whole rows (Zen 5)."""

@@ -12,7 +12,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
     "tile ends": ("tile_end_cycles",),
     "block runs": ("block_cycles",),
-    "pages": ("page_cycles", "far_page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
+    "pages": ("page_cycles", "far_page_cycles", "lookup_cycles", "stream_cycles", "column_line_cycles", "run_cycles"),
     "spills": ("spilling",),
     "combine": ("combining",),
     "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),

@@ -22,7 +22,7 @@ from tilewright.leaves.registry import kernel_work, leaf_of
 from tilewright.machine.machine import Machine
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
-from tilewright.plan.model.memory.pages import left_page_seconds, target_page_seconds
+from tilewright.plan.model.memory.pages import left_column_seconds, left_page_seconds, target_page_seconds
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, Moved, bytes_into, footprints, passes
 from tilewright.plan.model.needed_work import GuardedWork, guarded_work, least_bytes, least_flops
 from tilewright.plan.model.operands.nested_sums import sums_at_once
@@ -187,6 +187,7 @@ def moving_of(passing: Passing, conflict: float | None = None) -> Moving:
     left_pages = left_page_seconds(context, operator, moved, nearest.tiles)
     pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
     packing_s = packing + left_pages + target_page_seconds(context, operator, moved, nearest.tiles)
+    packing_s = packing_s + left_column_seconds(context, operator, moved)
     return Moving(passing, moved, packing_s, pages, conflict is None)
 
 

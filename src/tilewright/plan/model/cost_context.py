@@ -51,6 +51,8 @@ class Contraction:
     """Elements between neighbours along the depth in the right operand."""
     left_row_stride: int
     """Elements between neighbours along the rows in the left operand."""
+    left_depth_stride: int
+    """The same along the depth."""
     target_row_stride: int
     """The same in the result."""
     has_unit_columns: bool
@@ -72,6 +74,7 @@ def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, size
         target_bytes=held_bytes(chain, operator.write.tensor),
         row_stride=axis_stride(chain, right, roles.depth),
         left_row_stride=axis_stride(chain, left, roles.row),
+        left_depth_stride=axis_stride(chain, left, roles.depth),
         target_row_stride=axis_stride(chain, operator.write, roles.row),
         has_unit_columns=roles.column is not None and bool(right.indices) and right.indices[-1].coefficient(roles.column) == 1,
         has_windows=has_windows(right, roles.column, sizes),

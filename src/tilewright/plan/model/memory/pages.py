@@ -37,6 +37,22 @@ def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, ti
     return pages * context.coefficients.stream_cycles / context.machine.frequency_hz
 
 
+def left_column_seconds(context: CostContext, operator: Operator, moved: Moved) -> Quantity:
+    """What lines of a left operand cost that come from behind the fusion level, where every step is on a page of its own."""
+    cost_s = column_seconds_per_byte(context, operator)
+    return moved[context.fusion_level.name][context.contractions[operator.name].left] * cost_s if cost_s else 0.0
+
+
+def column_seconds_per_byte(context: CostContext, operator: Operator) -> float:
+    """The same of a byte; nothing where neighbours of a row lie side by side, or all comes from the fusion level."""
+    if operator.name not in context.kernels or context.source_position <= context.fusion_position:
+        return 0.0
+    facts = context.contractions[operator.name]
+    if facts.left_depth_stride * facts.left_bytes < context.machine.page_bytes or facts.left_row_stride != 1:
+        return 0.0
+    return context.coefficients.column_line_cycles / context.machine.frequency_hz / context.fusion_level.line_bytes
+
+
 def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:
     """The same of a target: few rows are followed across column panels, of more every panel begins anew."""
     if not comes_from_memory(context, operator):

@@ -12,7 +12,7 @@ from tilewright.plan.model.cost import (
     seconds_per_element,
 )
 from tilewright.plan.model.cost_context import CostContext, Operand
-from tilewright.plan.model.memory.pages import comes_from_memory, is_far
+from tilewright.plan.model.memory.pages import column_seconds_per_byte, comes_from_memory, is_far
 from tilewright.plan.model.memory.traffic import passes, set_conflict
 from tilewright.plan.model.needed_work import least_guarded_work
 from tilewright.plan.model.operands import packing_cost
@@ -147,6 +147,7 @@ def _pack_contraction(data: Data, context: CostContext, operator: Operator, numb
     data.reals.append(facts.left_bytes * facts.left_row_stride / machine.page_bytes)
     data.reals.append(facts.target_bytes * facts.target_row_stride / machine.page_bytes)
     data.reals.append(facts.row_stride * facts.right_bytes / machine.page_bytes)
+    data.reals.append(column_seconds_per_byte(context, operator))
     data.reals += [set_conflict(context, operator, level) for level in (context.cache_levels[0], context.fusion_level)]
     pack_prefetches(data, context, operator, kernel)
 

@@ -338,6 +338,7 @@ static void work_in_order(const Pass *pass, const Unordered *unordered, Work *wo
   work->arithmetic_s = unordered->arithmetic_s;
   work->functions_s = unordered->functions_s;
   work->packing_s = packing + left_pages_s + target_page_seconds(problem, operator, far, inner);
+  work->packing_s += operator->left_column_s ? moved[problem->fusion][operator->left] * operator->left_column_s : 0.0;
   work->prefetch_s =
       prefetch_seconds(problem, operator, view, inner, moved, unordered->calls, is_packed, left_pages_s, right_pages_s);
   for (int64_t level = 0; level < problem->level_count; level++) {

@@ -75,7 +75,7 @@ typedef struct {
   int64_t operand_count;
   const Operand *operands;
   double vectors_per_element, useful_s_per_point, pack_s_per_element, page_share, pages_beside, first_page_cycles;
-  double left_apart, target_apart, right_apart, conflict, fusion_conflict, least_computed;
+  double left_apart, target_apart, right_apart, left_column_s, conflict, fusion_conflict, least_computed;
   int64_t prefetched_count;
   PrefetchedOperand prefetched[3];
   int64_t vector_mode, undivided;  // see `vector_seconds`

@@ -187,6 +187,7 @@ static int read_operator(Reader *from, Operator *into, Operand *operands, Arena 
     into->left_apart = real(from);
     into->target_apart = real(from);
     into->right_apart = real(from);
+    into->left_column_s = real(from);
     into->conflict = real(from);
     into->fusion_conflict = real(from);
     read_prefetches(from, into);
