@@ -8,7 +8,7 @@ from tests.plan.cases import contraction, elementwise
 from tilewright.errors import PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 
-EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3, "p": 64}
+EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3, "p": 64, "y": 10, "x": 7}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,8 @@ EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3, "p": 64}
         ("mkp,kpn->mn", ContractionRoles(0, 1, "m", "n", "p", ("k",))),
         ("bmk,kn->bmn", ContractionRoles(0, 1, "m", "n", "k", ("b",))),
         ("mk,n->mn", ContractionRoles(0, 1, "m", "n", "k", ())),
+        ("yxk,kn->yxn", ContractionRoles(0, 1, "x", "n", "k", ("y",))),
+        ("yhk,kn->yhn", ContractionRoles(0, 1, "y", "n", "k", ("h",))),
     ],
 )
 def test_roles_follow_from_the_index_maps(spec: str, roles: ContractionRoles) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, planned_extent
 from tilewright.records import record
+
+FEWEST_ROWS = 5
+"""That fill the accumulators of a tile well enough."""
 
 
 @record
@@ -35,10 +38,10 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     """The roles of the axes of a contraction; they depend on its index maps and (planned) extents only.
 
     The column is an axis of exactly one read, which becomes the right operand: the write's last dimension if it is such
-    an axis, else the largest. The row is the largest axis of the other read that is written and not in the right one.
+    an axis, else the largest. The row is an axis of the other read that is written and not in the right one: the last that is not
+    much shorter than the largest, so that a tile walks along lines of memory, not down an image.
     The depth is the largest reduction axis, those that both reads have first. Ties go to the operator's order of axes,
-    but those of rows to the last one: of rows and columns of pixels a tile then walks along lines of memory. Those of the depth
-    go to the axis along which the left operand is read side by side.
+    but those of the depth to the axis along which the left operand is read side by side.
     Raises `PlanningError` for an operator that is not a contraction. For "mk,k->m" the matrix is the right operand:
 
     >>> from tilewright.graph.expressions.index import axis
@@ -58,7 +61,7 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     column = last if last in of_one else _largest(operator, of_one)
     right = 0 if column is not None and column in reads[0] else 1
     left = 1 - right
-    row = _largest(operator, (reads[left] - reads[right]) & written, last=True)
+    row = _row(operator, (reads[left] - reads[right]) & written)
     reductions = {axis.name for axis in operator.reduction_axes()}
     depth = _depth(operator, reductions & reads[0] & reads[1], left) or _largest(operator, reductions)
     outer = tuple(axis.name for axis in operator.axes if axis.name not in (row, column, depth))
@@ -85,6 +88,14 @@ def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, 
     return tuple(name for name in reversed(roles.outer) if name in reductions)
 
 
+def _row(operator: Operator, names: Collection[str]) -> str | None:
+    """The last of these axes that has half as many points as the largest one, enough for a tile, or as many."""
+    most = max((_extent(operator, name) for name in names), default=0)
+    least = max(-(-most // 2), min(FEWEST_ROWS, most))
+    last_first = (axis.name for axis in reversed(operator.axes))
+    return next((name for name in last_first if name in names and _extent(operator, name) >= least), None)
+
+
 def _depth(operator: Operator, names: set[str], left: int) -> str | None:
     """The largest of these axes; of equal ones that along which neighbours lie side by side in the left operand."""
     largest, nearest = _largest(operator, names), operator.reads[left].innermost()
@@ -96,8 +107,8 @@ def _extent(operator: Operator, name: str | None) -> int:
     return planned_extent(operator.axis(name or "").extent)
 
 
-def _largest(operator: Operator, names: Iterable[str], *, last: bool = False) -> str | None:
-    """The first of the largest of these axes, or the last of them."""
+def _largest(operator: Operator, names: Iterable[str]) -> str | None:
+    """The first of the largest of these axes."""
     chosen = set(names)
-    candidates = [axis for axis in operator.axes[:: -1 if last else 1] if axis.name in chosen]
+    candidates = [axis for axis in operator.axes if axis.name in chosen]
     return max(candidates, key=lambda axis: planned_extent(axis.extent)).name if candidates else None

@@ -68,7 +68,7 @@ def turning_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """The time in which reads that lie along another axis than the write are turned, by squares as wide as vectors.
 
     Squares end where blocks end, and a short square takes as long as a whole one. Blocks of few rows are not transposed: the
-    elements of a vector along the rows are stored one by one. Lines of rows on pages of their own show a miss each.
+    elements of a vector along the rows are stored one by one. Lines show a miss each where most rows are on pages of their own.
     """
     operator, sizes, tiles, coefficients = problem.operator, problem.sizes, problem.tiles, problem.coefficients
     columns = dict(binding.axes)[COLUMNS]
@@ -81,7 +81,7 @@ def turning_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
         one_by_one = around * by_row * sizes[columns] * coefficients.transpose_cycles_per_vector
         cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)
         apart_bytes = maximum(apart_bytes, _rows_apart_bytes(problem, rows))
-    scattered = either(apart_bytes >= problem.machine.page_bytes, _lines_beyond(problem), 0)
+    scattered = either(2 * apart_bytes >= problem.machine.page_bytes, _lines_beyond(problem), 0)
     return (cycles + scattered * coefficients.scattered_line_cycles) / problem.machine.frequency_hz
 
 

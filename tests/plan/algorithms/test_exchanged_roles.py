@@ -44,6 +44,7 @@ def product(spec: str, left: tuple[int, ...], right: tuple[int, ...], constants:
         ("mk,bkn->bmn", (40, 24), (3, 24, 5)),
         ("mk,nk->mn", (40, 24), (5, 24)),
         ("mk,kn->mn", (40, 24), (24, 81)),
+        ("mk,bkn->bmn", (40, 24), (16, 24, 49)),
     ],
 )
 def test_the_expansion_means_what_the_product_does(spec: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -62,7 +63,7 @@ def test_the_expansion_means_what_the_product_does(spec: str, left: tuple[int, .
         (product("mk,kn->mn", (40, 24), (24, 5), constants=""), "the left operand changes: it would be copied in every call"),
         (product("mk,kn->mn", (40, 24), (24, 5), constants="r"), "the right operand is the constant"),
         (product("mk,kn->mn", (40, 24), (24, MOST_COLUMNS + 16)), "columns fill vectors as they are"),
-        (product("mk,bkhw->bmhw", (40, 24), (2, 24, 9, 8)), "all pixels are columns"),
+        (product("mk,bkhw->bmhw", (40, 24), (2, 24, 16, 8)), "all pixels are columns"),
         (product("mk,k->m", (40, 24), (24,)), "there are no columns to exchange with"),
         (product("k,kn->n", (24,), (24, 5)), "there are no rows"),
     ],

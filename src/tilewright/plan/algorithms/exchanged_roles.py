@@ -31,7 +31,7 @@ def applies(problem: Problem) -> bool:
     if not operator.is_contraction() or _row_dimension(operator) is None:
         return False
     roles = contraction_roles(operator)
-    is_few = roles.column is not None and _are_few(problem, _columns(operator, roles))
+    is_few = roles.column is not None and _are_few(problem, roles)
     same_types = problem.operand(0).dtype == problem.operand(1).dtype == problem.result.dtype
     return is_few and same_types and problem.is_constant(roles.left) and not problem.is_constant(roles.right)
 
@@ -48,16 +48,15 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     return builder.transpose(exchanged, [order.index(dimension) for dimension in range(len(order))])
 
 
-def _are_few(problem: Problem, columns: int) -> bool:
-    """Whether columns are few, or leave lanes of their vectors empty."""
+def _are_few(problem: Problem, roles: ContractionRoles) -> bool:
+    """Whether columns are few, or those of one image, if there are several, leave lanes of their vectors empty."""
+    operator, place = problem.operator, expected(_row_dimension(problem.operator))
+    of_image = {axis for index in operator.write.indices[place + 1 :] for axis in index.axes()}
+    others = [axis for axis in operator.axes if axis.name in operator.write.axes() - operator.reads[roles.left].axes()]
+    extents = [(axis.name in of_image, planned_extent(axis.extent)) for axis in others]
+    every, columns = prod(extent for _, extent in extents), prod(extent for is_of_image, extent in extents if is_of_image)
     lanes = problem.machine.lanes(element_bytes(problem.result.dtype))
-    return columns <= MOST_COLUMNS or columns < LEAST_LANES_USED * lanes * -(-columns // lanes)
-
-
-def _columns(operator: Operator, roles: ContractionRoles) -> int:
-    """How many columns the left operand meets: all points of the result along axes that it does not have, pixels and batches."""
-    own = operator.reads[roles.left].axes()
-    return prod(planned_extent(axis.extent) for axis in operator.axes if axis.name in operator.write.axes() - own)
+    return every <= MOST_COLUMNS or columns < LEAST_LANES_USED * lanes * -(-columns // lanes)
 
 
 def _row_dimension(operator: Operator) -> int | None:
