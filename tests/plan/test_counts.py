@@ -23,7 +23,7 @@ GRAPHS: dict[str, tuple[Callable[[], Graph], int, int, int]] = {
     "8 layers of 1024": (partial(mlp, 512, *[1024] * 9), 5, 280, 43_500),
     "8 layers of 4096": (partial(mlp, 512, *[4096] * 9), 5, 280, 200_000),
     "3x3 and 1x1": (partial(convolutions, "C3"), 28, 840, 12_300),
-    "1x1 and 3x3": (partial(convolutions, "C6"), 51, 1_240, 11_100),
+    "1x1 and 3x3": (partial(convolutions, "C6"), 45, 1_240, 11_100),
     "attention": (partial(attention, 12, 512, 512, 64), 5, 115, 1_500),
 }
 """The graph; plans, pricings and candidates at most, of convolutions by all algorithms that apply."""

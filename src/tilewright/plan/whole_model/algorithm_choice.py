@@ -209,7 +209,7 @@ class _Choice:
     def _as_one_chain(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
         """The ways by which two neighbours are one chain, where that is cheaper than the best alone or wanted at any cost."""
         best = first.best, second.best
-        apart = Ways(best, self.prices.time(part, _ways(first, second, best)))
+        apart = Ways(best, self._time_apart(part, first, second))
         limit_s = inf if self.prices.options.fuse else apart.time.cores_s
         one = cheapest_chain(self.prices, part, self._neighbour(first), self._neighbour(second), limit_s)
         is_one = one is not None and one.time.cores_s < limit_s
@@ -218,12 +218,19 @@ class _Choice:
             self.compared[second.operator.name] = Compared(names, one, apart, is_one)
         return _Pair(one.algorithms if one is not None and is_one and one.algorithms != best else None)
 
+    def _time_apart(self, part: Part, first: _Offers, second: _Offers) -> PartTime:
+        """The time of two neighbours by the algorithms that are best alone; before one that reads tiles chains end."""
+        if not second.best.reads_tiles:
+            return self.prices.time(part, _ways(first, second, (first.best, second.best)))
+        one, other = first.times[first.best], second.times[second.best]
+        call_s = self.prices.options.coefficients.call_s
+        return PartTime(one.cores_s + other.cores_s - call_s, one.thread_s + other.thread_s)
+
     def _neighbour(self, offers: _Offers) -> Neighbour:
-        """An operator as one of two that may be one chain."""
+        """An operator as one of two that may be one chain: what is planned already may save the tensor in between only."""
         operator, behind = offers.operator, self._part(offers.operator)
-        least = {algorithm: self.prices.least_time(behind, {operator.name: algorithm}) for algorithm in offers.algorithms}
         alone = behind if len(behind.graph.operators) == 1 else self.prices.part([operator])
-        return Neighbour(operator, alone, least)
+        return Neighbour(operator, alone, offers.times)
 
     def _own(self, offers: _Offers) -> _Offers:
         """Offers with times of their operator, not of another."""
