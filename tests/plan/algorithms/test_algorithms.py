@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
-from tilewright.plan.algorithms.definition import Algorithm, applicable, registered
+from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, registered
 from tilewright.precision import Precision
 
 
@@ -138,3 +139,13 @@ def test_volumes_by_channel_have_one_algorithm() -> None:
     graph = convolved((1, 3, 4, 5, 6), (3, 1, 2, 3, 3), group=3, pads=(0, 1, 1, 1, 1, 1))
     assert names(graph) == ["sliding sums"]
     check(graph)
+
+
+@pytest.mark.parametrize(("taps", "is_offered"), [(3, True), (11, False)])
+def test_maps_gather_few_taps(taps: int, is_offered: bool) -> None:
+    """Where columns lie side by side in the image, and channels in the result."""
+    (problem,) = problems(convolved((1, 16, 40), (16, 1, taps), group=16, strides=(2,)))
+    write = problem.operator.write
+    turned = replace(problem.operator, write=replace(write, indices=(write.indices[0], *reversed(write.indices[1:]))))
+    found = applicable(Problem(turned, problem.tensors, problem.constants, problem.machine))
+    assert ("map of taps" in {algorithm.name for algorithm in found}) == is_offered
