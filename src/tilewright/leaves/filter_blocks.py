@@ -1,4 +1,5 @@
-"""Direct convolution with blocks of filters: some pixels of a row of outputs by some vectors of filters stay in registers.
+"""Direct convolution with blocks of filters: some pixels of a row of outputs by some vectors of filters stay in registers,
+of short rows those of two.
 
 For every tap inside of the image, and every channel, the weights of a block of filters are loaded, and each pixel is broadcast
 from where it lies in the image, whatever the stride: nothing is copied. Taps outside of the image are left out, whose products
@@ -8,15 +9,15 @@ every sum takes its products in the order of rows of taps, channels, and taps of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from math import prod
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.leaf_binding import LeafBinding, Window
 from tilewright.block.memory import Gather, View
 from tilewright.block.statements import VectorLoops
 from tilewright.graph.expressions.index import FloorDiv
@@ -24,6 +25,7 @@ from tilewright.leaves.declaration import CFile, Functions, Leaf, LoweredTile
 from tilewright.leaves.filter_blocks_form import (
     NAME,
     FilterBlocks,
+    are_paired,
     channels_of_piece,
     constraints,
     form_of,
@@ -55,8 +57,9 @@ def lower(loops: VectorLoops, binding: LeafBinding) -> LoweredTile:
 
 @record
 class _Tile:
-    """Pixels side by side, and of each tap of a row those that see the image: (first, behind the last)."""
+    """Pixels side by side, of one row or of two, and of each tap of a row those that see the image: (first, behind the last)."""
 
+    rows: int
     pixels: int
     seen: tuple[tuple[int, int], ...]
 
@@ -124,13 +127,31 @@ class FilterProgram(WindowProgram):
     def outputs(self, filters: int) -> None:
         """All outputs of so many filters."""
         place = self.weights_place()
-        with self.over([window.output for window in self.form.around]):
-            for tile, starts in self.tiles():
-                if len(starts) == 1:
-                    self.tile(tile, starts[0], filters, place)
-                else:
-                    with self.along(self.form.columns.output, starts[0], starts[-1] + 1, starts[1] - starts[0]) as column:
-                        self.tile(tile, column, filters, place)
+        around = [window.output for window in self.form.around]
+        columns = self.ranges[self.form.columns.output].size
+        assert isinstance(columns, int)
+        if not around or not are_paired(columns, self.lanes):
+            with self.over(around):
+                self.row(filters, place, 1)
+            return
+        with self.over(around[:-1]):
+            axis, size, sizes = around[-1], self.size(around[-1]), self.ranges[around[-1]].sizes
+            whole = self.whole(size, 2)
+            if sizes is None or max(sizes) > 1:
+                with self.along(axis, 0, whole, 2):
+                    self.row(filters, place, 2)
+            if sizes is None or any(one % 2 for one in sizes):
+                with self.along(axis, whole, size):
+                    self.row(filters, place, 1)
+
+    def row(self, filters: int, weights: IndexLike, rows: int) -> None:
+        """A row of outputs, or two."""
+        for tile, starts in self.tiles(rows):
+            if len(starts) == 1:
+                self.tile(tile, starts[0], filters, weights)
+            else:
+                with self.along(self.form.columns.output, starts[0], starts[-1] + 1, starts[1] - starts[0]) as column:
+                    self.tile(tile, column, filters, weights)
 
     def weights_place(self) -> IndexLike:
         """Where the weights of the present block begin."""
@@ -146,41 +167,45 @@ class FilterProgram(WindowProgram):
         )
         return place + number * self.stride(self.weights.block)
 
-    def tiles(self) -> list[tuple[_Tile, list[int]]]:
-        """The tiles of a row, neighbours that are alike together, each where it starts."""
+    def tiles(self, rows: int) -> list[tuple[_Tile, list[int]]]:
+        """The tiles of some rows, neighbours that are alike together, each where it starts."""
         size = self.ranges[self.form.columns.output].size
         assert isinstance(size, int)
-        found = [(self.seen_tile(start, pixels), start) for start, pixels in pieces(size, self.lanes)]
+        found = [(self.seen_tile(rows, start, pixels), start) for start, pixels in pieces(size, self.lanes)]
         alike = groupby(found, key=lambda one: one[0])
         return [(tile, [start for _, start in some]) for tile, some in alike]
 
-    def seen_tile(self, start: int, pixels: int) -> _Tile:
-        """The tile of so many pixels."""
+    def seen_tile(self, rows: int, start: int, pixels: int) -> _Tile:
+        """The tile of so many pixels of each row."""
         slide = self.form.columns
         inside = [[one for one in range(pixels) if seen(slide, tap, start + one)] for tap in range(slide.taps)]
-        return _Tile(pixels, tuple((some[0], some[-1] + 1) if some else (0, 0) for some in inside))
+        return _Tile(rows, pixels, tuple((some[0], some[-1] + 1) if some else (0, 0) for some in inside))
 
     def tile(self, tile: _Tile, column: IndexLike, filters: int, weights: IndexLike) -> None:
         """The sums of a tile, from the first product to the store."""
         columns = self.form.columns.output
         vectors = range(0, filters, self.lanes)
         masks = [self.mask(filters - first) for first in vectors]
-        sums = [[self.builder.variable(self.nothing()) for _ in vectors] for _ in range(tile.pixels)]
+        sums = [[self.builder.variable(self.nothing()) for _ in vectors] for _ in range(tile.rows * tile.pixels)]
         image = self.image_place(self.form.moving - {window.output for window in self.form.around})
         self.taps(tile, sums, masks, (image + column * self.strides[columns], weights), 0)
         write = self.loops.write
         buffer, _ = self.arguments.buffer(write)
         with self.moved(columns, column):
             place = self.place(write)
-        places = [
-            [place + pixel * self.stride(write.stride(columns)) + first for first in vectors] for pixel in range(tile.pixels)
-        ]
+        by_pixel, by_row = self.stride(write.stride(columns)), self.below(lambda output: self.stride(write.stride(output)))
+        pixels = [place + row * by_row + one * by_pixel for row in range(tile.rows) for one in range(tile.pixels)]
+        places = [[pixel + first for first in vectors] for pixel in pixels]
         if self.channels_now[0] != 0:
             with self.builder.when(self.channels_now[0]):
                 for total, at, mask in self.each(sums, places, masks):
                     self.builder.assign(total, self.builder.load(buffer, at, self.type, mask) + total)
         for total, at, mask in self.each(sums, places, masks):
             self.builder.store(buffer, at, total, mask)
+
+    def below(self, stride: Callable[[str], IndexLike]) -> IndexLike:
+        """Elements between a row of outputs and the next, by what is between neighbours along an axis."""
+        return stride(self.form.around[-1].output) if self.form.around else 0
 
     @staticmethod
     def each(
@@ -201,20 +226,42 @@ class FilterProgram(WindowProgram):
     ) -> None:
         """The products of all taps from a dimension on, of those inside of the image; `places` are of image and weights."""
         if depth == len(self.form.around):
-            self.channels(tile, sums, masks, places)
+            self.channels(tile, sums, masks, places, range(1))
             return
         window = self.form.around[depth]
         with self.builder.loop("tap", 0, window.taps) as tap:
             position = self.position(window.output) * window.stride + tap * window.dilation
             image = places[0] + tap * self.strides[window.tap]
             weights = places[1] + tap * self.stride(self.weights.strides[window.tap])
+            if tile.rows > 1 and depth == len(self.form.around) - 1:
+                self.pair(window, position, partial(self.channels, tile, sums, masks, (image, weights)))
+                return
             with ExitStack() as inside:
                 for condition in self.limits(window, position, position):
                     inside.enter_context(self.builder.when(condition))
                 self.taps(tile, sums, masks, (image, weights), depth + 1)
 
+    def pair(self, window: Window, position: IndexLike, body: Callable[[range], None]) -> None:
+        """What is done for those of two rows that see the image, the first by a tap at some position."""
+        first, second = (self.is_inside(window, one, one) for one in (position, position + window.stride))
+        if first == 1 and second == 1:
+            body(range(2))
+            return
+        with self.builder.when(first):
+            with self.builder.when(second):
+                body(range(2))
+            with self.builder.otherwise():
+                body(range(1))
+        with self.builder.otherwise(), self.builder.when(second):
+            body(range(1, 2))
+
     def channels(
-        self, tile: _Tile, sums: list[list[Variable]], masks: list[Value | None], places: tuple[IndexLike, IndexLike]
+        self,
+        tile: _Tile,
+        sums: list[list[Variable]],
+        masks: list[Value | None],
+        places: tuple[IndexLike, IndexLike],
+        rows: range,
     ) -> None:
         """The products of a row of taps. Pixels that neighbours see, too, are loaded again: no registers are left for them."""
         builder, channel, columns = self.builder, self.form.channel, self.form.columns
@@ -227,15 +274,17 @@ class FilterProgram(WindowProgram):
             for tap, (first, end) in enumerate(tile.seen):
                 if first == end:
                     continue
-                seen_from = builder.define(IntegerOperation.OPAQUE, image + tap * self.strides[columns.tap])
                 lanes = [
                     builder.load(weights_buffer, weights + tap * step + number * self.lanes, self.type, mask)
                     for number, mask in enumerate(masks)
                 ]
-                for pixel in range(first, end):
-                    pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
-                    for total, weight in zip(sums[pixel], lanes, strict=True):
-                        builder.assign(total, builder.multiply_add(pixels, weight, total))
+                for row in rows:
+                    place = image + tap * self.strides[columns.tap] + row * self.below(self.strides.__getitem__)
+                    seen_from = builder.define(IntegerOperation.OPAQUE, place)
+                    for pixel in range(first, end):
+                        pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
+                        for total, weight in zip(sums[row * tile.pixels + pixel], lanes, strict=True):
+                            builder.assign(total, builder.multiply_add(pixels, weight, total))
 
     def ask_for_next(self, tile: _Tile, image: IndexLike) -> None:
         """Prefetch what the next tile of the row sees, and this one does not, where channels lie outside of rows."""

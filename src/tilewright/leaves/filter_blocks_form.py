@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import lru_cache
+from itertools import product as product_of
 from math import prod
 
 from tilewright.arrays import Quantity, product
@@ -77,6 +78,15 @@ def pieces(width: int, lanes: int) -> list[tuple[int, int]]:
     """
     wide = -(-width // -(-width // most_pixels(lanes)))
     return [(start, min(wide, width - start)) for start in range(0, width, wide)]
+
+
+def are_paired(width: int, lanes: int) -> bool:
+    """Whether rows are so short that registers hold the sums of two.
+
+    >>> are_paired(7, 16), are_paired(8, 16)
+    (True, False)
+    """
+    return 2 * width <= most_pixels(lanes)
 
 
 def seen(window: Window, tap: int, output: int) -> bool:
@@ -204,12 +214,16 @@ def _row_seconds(
     shares = [_share_inside(window, extent) for window, extent in zip(windows[:-1], outputs[:-1], strict=True)]
     rows = prod(window.taps for window in windows[:-1])
     pieces_of_sum = -(-counts[1] // channels_of_piece(counts[1], rows * windows[-1].taps))
+    pairs = outputs[-2] // 2 if len(outputs) > 1 and are_paired(outputs[-1], lanes) else 0
+    of_rows = ((1 - 2 * pairs / outputs[-2], 1), (pairs / outputs[-2], 2)) if pairs else ((1.0, 1),)
     cycles = 0.0
-    for number, filters in ((whole, block), (1, rest)):
+    for (number, filters), (share, together) in product_of(((whole, block), (1, rest)), of_rows):
         vectors = -(-filters // lanes)
         for start, pixels in pieces(outputs[-1], lanes) if number * filters else ():
-            steps = sum(_step_cycles(machine, count, vectors) for count in _seen_pixels(windows[-1], start, pixels))
-            cycles += number * (counts[1] * rows * prod(shares) * steps + pieces_of_sum * (TILE_CYCLES + pixels * vectors))
+            seen_pixels = _seen_pixels(windows[-1], start, pixels)
+            steps = sum(_step_cycles(machine, count * together, vectors) for count in seen_pixels)
+            ends = pieces_of_sum * (TILE_CYCLES + pixels * together * vectors)
+            cycles += number * share * (counts[1] * rows * prod(shares) * steps + ends)
     return cycles / machine.frequency_hz
 
 

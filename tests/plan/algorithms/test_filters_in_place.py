@@ -106,6 +106,28 @@ def _seen(size: int, stride: int) -> int:
     return len({tap for tap in range(3) for output in range(outputs) if 0 <= output * stride + tap - 1 < size})
 
 
+@pytest.mark.parametrize(
+    ("channels", "image", "kernel", "padding"),
+    [
+        (5, (7, 7), (3, 3), 1),
+        (3, (6, 2), (2, 2), 0),
+        (700, (5, 3), (3, 3), 1),
+        (4, (3, 5, 4), (3, 2, 3), 1),
+        (6, (9, 7), (5, 1), (2, 0)),
+    ],
+)
+def test_short_rows_are_computed_two_at_a_time(
+    channels: int, image: tuple[int, ...], kernel: tuple[int, ...], padding: int | tuple[int, ...]
+) -> None:
+    """An odd row is left, rows of taps outside of one or both, sums of several pieces, three dimensions."""
+    random = np.random.default_rng(0)
+    x, filters = (random.standard_normal(shape).astype("f4") for shape in ((2, channels, *image), (33, channels, *kernel)))
+    convolution = tw.conv3d if len(image) == 3 else tw.conv2d
+    compiled = tw.jit(lambda x: convolution(x, filters, padding=padding))
+    with forced(NAME):
+        np.testing.assert_allclose(compiled(x), compiled(x, interpret=True), rtol=1e-4, atol=1e-4)
+
+
 def test_recipes_that_check_nothing_find_nothing() -> None:
     weights = Constant(np.full((8, 10), np.nan, np.float32))
     graph = replace(constant(*WINDOWS), constants=())
