@@ -111,10 +111,16 @@ def _of_phase(slide: Slide) -> int:
 
 
 def _fills_tiles(sliding: SlidingProduct) -> bool:
-    """Whether taps are neighbours, or phases so long that tiles of two take at most `MOST_PRODUCTS` of the products of taps."""
-    products = prod(slide.dilation * -(-_of_phase(slide) // 2) * 4 for slide in sliding.slides[-2:])
-    dilated = any(slide.dilation > 1 for slide in sliding.slides[-2:])
-    return not dilated or products <= MOST_PRODUCTS * TAPS**2 * prod(points((slide.output,)) for slide in sliding.slides[-2:])
+    """Whether taps are neighbours, or phases so long that tiles of two take at most `MOST_PRODUCTS` of the products of taps.
+
+    Phases of one tile gain nothing: images so padded that as many outputs remain leave as many taps in the padding.
+    """
+    slides = sliding.slides[-2:]
+    if all(slide.dilation == 1 for slide in slides):
+        return True
+    products = prod(slide.dilation * -(-_of_phase(slide) // 2) * 4 for slide in slides)
+    are_long = all(_of_phase(slide) > 2 for slide in slides)
+    return are_long and products <= MOST_PRODUCTS * TAPS**2 * prod(points((slide.output,)) for slide in slides)
 
 
 def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
