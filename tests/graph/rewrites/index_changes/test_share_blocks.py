@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tilewright as tw
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as axis_index
@@ -144,3 +145,10 @@ def test_maps_alone_behind_a_product_walk_its_blocks() -> None:
 def test_small_blocks_are_left_to_their_writer() -> None:
     assert ShareBlocks().run(graph(3, 2, 4)) == graph(3, 2, 4)
     assert ShareBlocks().run(graph(3, 8, 8)) != graph(3, 8, 8)
+
+
+def test_sums_whose_columns_are_not_the_last_dimension_end_elsewhere() -> None:
+    """The result is t[7 m + n, 0, 0]: columns of micro tiles lie along the last dimension of what these store."""
+    x, y = (np.random.default_rng(seed).standard_normal((7, 6)).astype(np.float32) for seed in (0, 1))
+    found = tw.jit(lambda x, y: tw.reshape(x @ y.mT * 0.5, (-1, 1, 1)), threads=1)(x, y)
+    np.testing.assert_allclose(found, (x @ y.T * 0.5).reshape(-1, 1, 1), rtol=1e-5, atol=1e-5)
