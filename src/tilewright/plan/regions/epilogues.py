@@ -219,7 +219,7 @@ def _ends_in_numbers(chain: Chain, contraction: Operator, follower: Operator, te
     if not is_alike or write.tensor != chain.output or not write.is_affine():
         return False
     types = {chain.tensor(name).dtype for name in (tensor, write.tensor)}
-    in_order = tensor_axes(write) == tuple(map(str, made)) and write.indices[-1].coefficient(str(made[-1])) == 1
+    in_order = tensor_axes(write) == tuple(map(str, made)) and (not made or write.indices[-1].coefficient(str(made[-1])) == 1)
     places = zip(write.indices, chain.tensor(write.tensor).shape, strict=True)
     return types == {contraction.accumulator} and in_order and all(covers(index, size, chain.extents) for index, size in places)
 
