@@ -16,12 +16,12 @@ MOST_COLUMNS = 8
 """Sums side by side: as many multiply-adds as are under way at a time, two a cycle of four cycles each."""
 LOADED = 1
 """Registers for columns of the image; the others hold sums, and the weights of a row of taps."""
-SHARE_WITH_MASKS = 0.6
+SLOW_SHARE = 0.6
 """Of the peak, what multiply-adds reach with vectors of 16 lanes of which a cycle multiplies two, or whose columns are strided.
 One core of Zen 4, which multiplies one, cycles of nine steps and ReLU6: 64 channels on 14 x 14 11.2, by two on 28 x 28 14.7, 144
 channels 18.4."""
 SHARE = 0.85
-"""The same on all other machines. One core of Zen 3 (peak 103 GFLOP/s), GFLOP/s, all included: 3x3 of 960 channels on 7 x 7
+"""The same of all others. One core of Zen 3 (peak 103 GFLOP/s), GFLOP/s, all included: 3x3 of 960 channels on 7 x 7
 61, of 576 on 14 x 14 57, of 192 on 28 x 28 46; 5x5 of 672 on 14 x 14 61, of 240 on 28 x 28 61. Large images wait for memory: 144
 of 56 x 56 35."""
 
@@ -80,7 +80,7 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     peak = problem.machine.highest_peak(operator.accumulator)
     is_slow = lanes == LANES_WITH_MASKS and (form.columns.stride > 1 or peak > 3 * lanes * problem.machine.frequency_hz)
     finish_s = vectors * lanes * width * problem.seconds_per_element([operator.reduction.finish], 1)
-    return 2 * vectors * lanes * rows * steps / (peak * (SHARE_WITH_MASKS if is_slow else SHARE)) + finish_s
+    return 2 * vectors * lanes * rows * steps / (peak * (SLOW_SHARE if is_slow else SHARE)) + finish_s
 
 
 def _steps_of_columns(form: ChannelLanes, columns: Count, lanes: int) -> Count:

@@ -98,7 +98,7 @@ def test_the_work_grows_with_the_graph():
     assert 0 < third - second < 2.02 * (second - first)
 
 
-def same_meaning(graph: Graph) -> None:
+def assert_same_meaning(graph: Graph) -> None:
     """The graph and what rewriting makes of it give the same in float64."""
     generator = np.random.default_rng(1)
     inputs = {name: generator.standard_normal(graph.tensor(name).shape) for name in graph.inputs}
@@ -114,7 +114,7 @@ def test_dimensions_that_are_looked_into_stay_apart(place):
     whole = builder.map("negative", builder.input("x", (2, 3, 4, 5), "float32"))
     outer, inner = builder.reshape(whole, (6, 4, 5)), builder.reshape(whole, (2, 3, 20))
     taken = builder.record(gather, whole, builder.constant(np.array([1, 0, 0])), place, kind="gather")
-    same_meaning(builder.graph((outer.name, inner.name, taken.name)))
+    assert_same_meaning(builder.graph((outer.name, inner.name, taken.name)))
 
 
 def test_lookups_go_with_their_dimensions_when_others_become_one():
@@ -123,7 +123,7 @@ def test_lookups_go_with_their_dimensions_when_others_become_one():
     merged = builder.reshape(whole, (6, 4, 5))
     taken = builder.record(gather, whole, builder.constant(np.array([4, 1])), 3, kind="gather")
     graph = builder.graph((merged.name, taken.name))
-    same_meaning(graph)
+    assert_same_meaning(graph)
     (looking,) = (one for one in rewrite(graph).operators if one.looked_up())
     assert [access.lookups for access in looking.reads if access.lookups] == [((2, 0),)]
 
@@ -134,7 +134,7 @@ def test_what_a_map_makes_along_merged_dimensions_stays_apart_where_it_is_looked
     pixels = builder.reshape(builder.map("abs", builder.input("x", (2, 6, 4), "float32")), (2, 3, 8))
     scaled = builder.map("multiply", pixels, builder.constant(np.arange(1.0, 25.0, dtype="f4").reshape(3, 8)))
     taken = builder.record(gather, scaled, builder.constant(np.array([[2, 0], [-3, 1]])), 1, kind="gather")
-    same_meaning(builder.graph((taken.name,)))
+    assert_same_meaning(builder.graph((taken.name,)))
 
 
 def test_quotients_with_constants_are_put_together():
@@ -150,4 +150,4 @@ def test_constants_of_another_shape_get_a_name_that_no_tensor_has():
     after = FlattenTensors().run(graph)
     verify(after)
     assert [tensor.shape for tensor in after.tensors if tensor.name in dict(after.constants)] == [(6,), (6,)]
-    same_meaning(graph)
+    assert_same_meaning(graph)
