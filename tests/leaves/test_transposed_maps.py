@@ -77,6 +77,13 @@ def test_guards_and_borders_change_nothing() -> None:
     assert squares(shifted) == squares(PLANES) == literal(40, 64)
 
 
+def test_rows_may_be_digits_of_a_dimension_of_pixels() -> None:
+    """With height and width as one dimension, one line of the image is turned at a time as well."""
+    of_pixels = Access("planes", (axis("c"), axis("y") * 40 + axis("x")))
+    assert squares(of_pixels) == squares(PLANES)
+    assert squares(of_pixels, x=1) == squares(PLANES, x=1)
+
+
 def test_what_lies_alike_is_not_transposed() -> None:
     assert squares(replace(PIXELS, tensor="planes")) == 0
     assert squares(Access("planes", (constant(0), constant(0), axis("x")))) == 0, "every channel has the same"

@@ -86,12 +86,16 @@ def turning_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
 
 
 def _turned_rows(operator: Operator, columns: str) -> Iterator[str]:
-    """For every read whose last dimension is another axis of the result than its columns, that axis."""
+    """For every read that lies side by side along another axis of the result than its columns, that axis.
+
+    Windows are left out, which have columns in their last dimension, too.
+    """
     for access in operator.reads:
         is_moved = columns in access.axes() and not access.lookups and all(index.is_affine() for index in access.indices)
-        rows = Index(access.indices[-1].terms) if is_moved else Index()
-        if rows.is_axis() and str(rows) != columns and str(rows) in operator.write.axes():
-            yield str(rows)
+        last = access.indices[-1] if is_moved else Index()
+        rows = [str(atom) for atom, coefficient in last.terms if coefficient == 1]
+        if len(rows) == 1 and not last.coefficient(columns) and rows[0] in operator.write.axes():
+            yield rows[0]
 
 
 def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.algorithms import computed_by
 from tests.support.onnx_operators import operator
-from tilewright.compiler import rewrite
+from tilewright.compiler import SIMPLIFICATIONS, rewrite
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.index import axis, floordiv, mod
@@ -19,6 +19,7 @@ from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTenso
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
+from tilewright.plan.algorithms.winograd.tiles import F2
 
 
 def convolved(builder: Builder, x: Tensor, filters: int, kernel: int) -> Tensor:
@@ -58,6 +59,17 @@ def test_a_copy_of_an_argument_is_walked_row_by_row():
     y = builder.reshape(builder.input("x", (4, 5, 6), "float32"), (4, 30))
     (copy,) = rewrite(builder.graph((y.name,))).operators
     assert all(index.is_affine() for access in (*copy.reads, copy.write) for index in access.indices)
+
+
+def test_products_that_one_chain_may_hold_keep_the_tiles_between_them():
+    """Both transforms of Winograd's sums walk rows of tiles, whose pixels the second alone puts into rows of the image."""
+    graph = rewrite(computed_by(residual(), "pointwise", F2.name), SIMPLIFICATIONS, marks=False)
+    assert any("p" in one.axis_names for one in graph.operators if one.is_contraction()), "pixels are one dimension elsewhere"
+    products = [one for one in graph.operators if one.is_product_sum() and {"ty", "a"} <= one.axis_names]
+    last = [one for one in products if "b" in one.axis_names]
+    joined = [one for one in products if any(len(index.axes()) > 1 for index in one.write.indices)]
+    assert joined == last
+    assert 2 * len(last) == len(products)
 
 
 def in_rows(graph: Graph) -> Graph:

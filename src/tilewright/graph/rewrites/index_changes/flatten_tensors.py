@@ -218,9 +218,28 @@ def _pair_of(work: Work, operator: Operator) -> Pair | None:
     for index in (index for access in operator.accesses() for index in access.indices):
         terms = [(atom, factor) for atom, factor in index.terms if isinstance(atom, str)]
         for (outer, step), (inner, factor) in permutations(terms, 2):
-            if step == factor * _known(extents[inner]) and needed(work, operator, (outer, inner)) is not None:
+            if step == factor * _known(extents[inner]) and _gains(work, operator, (outer, inner)):
                 return outer, inner
     return None
+
+
+def _gains(work: Work, operator: Operator, pair: Pair) -> bool:
+    """Whether an operator may walk two axes as one, and meets no product so that has to write both into one dimension.
+
+    No loop over blocks would be common to two such products.
+    """
+    joints = needed(work, operator, pair)
+    if joints is None or not operator.is_product_sum():
+        return joints is not None
+    return not any(_is_written_apart(work, *joint) for joint in joints)
+
+
+def _is_written_apart(work: Work, name: str, dimension: int) -> bool:
+    """Whether a product writes a dimension and the next one by two axes that it cannot walk as one."""
+    writers = [one for position in work.users.get(name, ()) if (one := work.operators[position]).write.tensor == name]
+    products = (one for one in writers if one.is_product_sum())
+    pairs = ((one, _plain_pair(one.write, dimension)) for one in products)
+    return any(pair is not None and needed(work, one, pair) is None for one, pair in pairs)
 
 
 def _known(axis: Axis) -> int:
