@@ -1,11 +1,12 @@
 """The ratio of two cores to one, simulated against measured: Chimera's chains, and MLPs.
 
-    python -m benchmarks.studies.simulated_cores [--cases G1,C3,mlp_64] [--rounds 15] [--json FILE]
+    python -m benchmarks.studies.simulated_cores [--cases G1,C3,mlp_64] [--rounds 21] [--json FILE]
 
 The simulator (`benchmarks.papers.cores`) deals the blocks of a plan to simulated cores with caches and shared bandwidth. It gets
 this machine's figures: a new calibration, and the bandwidth of the L3 and of memory that one core reads with, and two at once.
 Kernels are timed on one thread and on two in turns, a pair in every round, and the FMA peak of two cores over that of one is
-measured in the same round: the simulated cores run at that clock. Ratios are medians over the rounds.
+measured before and after the pair: the simulated cores run at that clock. A host may put both CPUs of a virtual machine on one
+core for a while (a ratio of peaks of 1): the half of the rounds in which the peak moved least counts. Ratios are medians.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 
@@ -25,19 +28,56 @@ import tilewright as tw
 from benchmarks.papers.cores.cases import CONV_CHAINS, GEMM_CHAINS, case_named
 from benchmarks.papers.cores.links import Link, links_of
 from benchmarks.papers.cores.simulation import simulate_cores
-from benchmarks.studies.threads import Peaks, rate_together
+from benchmarks.studies.parts.together import rate_together
+from benchmarks.studies.threads import Peaks
+from tilewright.plan.types import ModelPlan
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, measurement
-from tilewright.tune.timing import pair, seconds_per_call
+from tilewright.tune.timing import Seconds, pair, seconds_per_call
 
 MLPS = ("mlp_64", "mlp_32", "low_rank", "ffn_128")
 CASES = (*GEMM_CHAINS, *CONV_CHAINS, *MLPS)
 CORES = 2
-SET_BYTES = {"L3": 8 << 20, "memory": 32 << 20}
-"""Read by each core; what is read from memory is flushed from the caches before."""
-PASSES = {"L3": 16, "memory": 1}
+PIECE_BYTES = 8 << 20
+SET_BYTES = {"L3": PIECE_BYTES, "memory": 16 * PIECE_BYTES}
+"""Read by each core over and over."""
 SAMPLES = 9
 HEAD = ("case", "regions", "1 core ms", "simulated", "2 cores ms", "simulated", "peak", "ratio", "simulated", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case before it is timed."""
+
+    name: str
+    plan: ModelPlan
+    turn_of_one: Seconds
+    turn_of_two: Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The peak of two cores over that of one before and after a pair of turns, and what calls took on one core and on two."""
+
+    before: float
+    after: float
+    one_s: float
+    two_s: float
+
+    @property
+    def ceiling(self) -> float:
+        """The peak of two cores over that of one, meanwhile."""
+        return (self.before + self.after) / 2
+
+    @property
+    def drift(self) -> float:
+        """By how much the peak moved meanwhile, as a share."""
+        return abs(self.after / self.before - 1)
+
+    @property
+    def ratio(self) -> float:
+        """One core over two."""
+        return self.one_s / self.two_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,65 +118,81 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m benchmarks.studies.simulated_cores", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--json", type=Path, help="write every figure to this file")
     options = parser.parse_args(arguments)
     machine = calibration.ensure(recalibrate=True)
     library = measurement.compiled(machine).library
-    links = tuple(measured_link(link, library, machine.line_bytes) for link in links_of(machine))
+    links = tuple(measured_link(link, library) for link in links_of(machine))
     print(
         machine.name,
         *(f"{link.source}: {_giga(link.core_bytes_per_s)} a core, {_giga(link.total_bytes_per_s)} two" for link in links),
         sep="; ",
+        flush=True,
     )
-    found = [measured(name, options.rounds, Peaks(library), links) for name in options.cases.split(",")]
+    cases = [prepared(name) for name in options.cases.split(",")]
+    print(f"{len(cases)} cases compiled; timing", flush=True)
+    begin, peaks = time.perf_counter(), Peaks(library)
+    rounds = [[one_round(case, peaks, number) for number in range(options.rounds)] for case in cases]
+    print(f"timed in {time.perf_counter() - begin:.0f} s; what follows is simulated", flush=True)
+    found = [compared(case, each, links) for case, each in zip(cases, rounds, strict=True)]
     print("\n".join(table(found)))
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
 
 
-def measured_link(link: Link, library: ctypes.CDLL, line_bytes: int) -> Link:
+def measured_link(link: Link, library: ctypes.CDLL) -> Link:
     """A link with the bandwidth that one core reads with, and two at once: the best of some samples."""
-    one, two = (max(_read_rate(link.source, count, library, line_bytes) for _ in range(SAMPLES)) for count in (1, CORES))
+    arrays = [np.ones(SET_BYTES[link.source] // 8 + 8) for _ in range(CORES)]
+    readers = [_reader(array, library) for array in arrays]
+    one, two = (max(rate_together(readers[:count]) for _ in range(SAMPLES)) for count in (1, CORES))
     return Link(link.source, one, max(one, two))
 
 
-def _read_rate(source: str, cores: int, library: ctypes.CDLL, line_bytes: int) -> float:
-    size_bytes, passes = SET_BYTES[source], PASSES[source]
-    arrays = [np.ones(size_bytes // 8 + 8) for _ in range(cores)]
-    addresses = [array.ctypes.data + -array.ctypes.data % 64 for array in arrays]
+def _reader(array: np.ndarray[tuple[int], np.dtype[np.float64]], library: ctypes.CDLL) -> Callable[[], int]:
+    """Reads the next piece of an array at every call, and begins anew behind the last."""
+    begin = array.ctypes.data + -array.ctypes.data % 64
+    addresses = cycle(range(begin, begin + array.nbytes - PIECE_BYTES, PIECE_BYTES))
 
-    def read(address: int) -> int:
-        library.read_bytes(ctypes.c_void_p(address), ctypes.c_long(size_bytes), ctypes.c_long(passes))
-        return size_bytes * passes
+    def read() -> int:
+        library.read_bytes(ctypes.c_void_p(next(addresses)), ctypes.c_long(PIECE_BYTES), ctypes.c_long(1))
+        return PIECE_BYTES
 
-    for address in addresses:
-        if source == "memory":
-            library.flush_bytes(ctypes.c_void_p(address), ctypes.c_long(size_bytes), ctypes.c_long(line_bytes))
-        else:
-            read(address)
-    return rate_together([partial(read, address) for address in addresses])
+    return read
 
 
-def measured(name: str, rounds: int, peaks: Peaks, links: Sequence[Link]) -> Found:
-    """One case: compiled for both numbers of threads, timed in turns, simulated at the clock that was measured beside."""
+def prepared(name: str) -> Prepared:
+    """A case, compiled for both numbers of threads."""
     function, operands = case_named(name)
     lowered = [tw.jit(function, threads=count).lower(*operands) for count in (1, CORES)]
-    turns = [_turn(one.compile(), operands) for one in lowered]
-    ceilings, pairs = list[float](), list[tuple[float, float]]()
-    for number in range(rounds):
-        ceilings.append(peaks.ceiling(CORES))
-        pairs.append(pair(turns[0], turns[1], number))
-    plan, ceiling = lowered[1].model_plan, median(ceilings)
+    one, two = (_turn(each.compile(), operands) for each in lowered)
+    return Prepared(name, lowered[1].model_plan, one, two)
+
+
+def one_round(case: Prepared, peaks: Peaks, number: int) -> Round:
+    """Turns on one core and on two, between two measurements of the peak."""
+    before = peaks.ceiling(CORES)
+    one_s, two_s = pair(case.turn_of_one, case.turn_of_two, number)
+    return Round(before, peaks.ceiling(CORES), one_s, two_s)
+
+
+def steady_rounds(rounds: Sequence[Round]) -> list[Round]:
+    """The half of the rounds in which the peak of two cores moved least."""
+    return sorted(rounds, key=lambda one: one.drift)[: (len(rounds) + 1) // 2]
+
+
+def compared(case: Prepared, rounds: Sequence[Round], links: Sequence[Link]) -> Found:
+    """Measured beside simulated at the clock that was measured with it."""
+    steady = steady_rounds(rounds)
+    ceiling = median(one.ceiling for one in steady)
     one, two = (
-        simulate_cores(plan, count, links=tuple(links), clock=clock) for count, clock in ((1, 1.0), (CORES, ceiling / CORES))
+        simulate_cores(case.plan, count, links=tuple(links), clock=clock) for count, clock in ((1, 1.0), (CORES, ceiling / CORES))
     )
-    one_s, two_s = (median(seconds) for seconds in zip(*pairs, strict=True))
-    ratio = median(first / second for first, second in pairs)
-    return Found(name, len(plan.plans), one_s, one.seconds, two_s, two.seconds, ceiling, ratio)
+    one_s, two_s, ratio = (median(getattr(each, figure) for each in steady) for figure in ("one_s", "two_s", "ratio"))
+    return Found(case.name, len(case.plan.plans), one_s, one.seconds, two_s, two.seconds, ceiling, ratio)
 
 
-def _turn(kernel: Callable[..., np.ndarray], operands: Sequence[np.ndarray]) -> Callable[[], float]:
+def _turn(kernel: Callable[..., np.ndarray], operands: Sequence[np.ndarray]) -> Seconds:
     out = np.empty_like(kernel(*operands))
     return partial(seconds_per_call, partial(kernel, *operands, out=out))
 

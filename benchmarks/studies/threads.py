@@ -13,10 +13,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import datetime
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -26,6 +23,7 @@ import numpy as np
 
 import tilewright as tw
 from benchmarks.studies.parts.publishing import RESULTS, slug
+from benchmarks.studies.parts.together import rate_together
 from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, measurement
@@ -42,8 +40,8 @@ SOFTMAX = "-softmax"
 PRODUCTS = ("320x3072x4096", "2048x4096x32", "31999x1024x84", "256x256x2048", "128x2048x4096", "84x1024x4096", "35x8457x2560")
 """Of `tilewright_bench.cases.gemm_shapes.TABLE_1`: those that take 0.5 to 50 ms on one core."""
 CASES = (*(shape.name for shape in TABLE_IV), *(f"{shape.name}{SOFTMAX}" for shape in TABLE_IV), *PRODUCTS)
-PEAK_TRIPS = 170_000
-"""Some 4 ms."""
+PEAK_TRIPS = 20_000
+"""Some 0.15 ms."""
 LEAST_RATIO = 1.8
 """Required of two threads on work of at least `LEAST_S`."""
 LEAST_S = 5e-4
@@ -134,33 +132,6 @@ class Peaks:
             return int(self.run(PEAK_TRIPS, self.factors.ctypes.data, sink.ctypes.data + -sink.ctypes.data % 64))
 
         return rate_together([loop] * threads)
-
-
-def rate_together(loops: Sequence[Callable[[], int]]) -> float:
-    """What all loops do per second, each on a CPU of its own, from the first start to the last end; they start together.
-
-    A loop returns how much it did.
-    """
-    barrier, done = threading.Barrier(len(loops)), [(0, 0.0, 0.0)] * len(loops)
-    allowed = os.sched_getaffinity(0)
-    cpus = sorted(allowed)
-
-    def run(number: int) -> None:
-        os.sched_setaffinity(0, {cpus[number % len(cpus)]})
-        barrier.wait()
-        start = time.perf_counter()
-        amount = loops[number]()
-        done[number] = amount, start, time.perf_counter()
-
-    others = [threading.Thread(target=run, args=(number,)) for number in range(1, len(loops))]
-    for other in others:
-        other.start()
-    run(0)
-    for other in others:
-        other.join()
-    os.sched_setaffinity(0, allowed)
-    amounts, starts, ends = zip(*done, strict=True)
-    return float(sum(amounts) / (max(ends) - min(starts)))
 
 
 def table(found: list[Found], threads: int) -> Iterator[str]:
