@@ -127,6 +127,11 @@ TRANSPOSED = {
     "rows of two phases": ((1, 5, 3, 37), (5, 3, 4, 4), {"strides": (2, 2), "pads": (1, 1, 1, 1)}),
     "phases without taps, and results cut off": ((1, 3, 3, 20), (3, 2, 2, 2), {"strides": (3, 4), "pads": (0, 1, 1, 0)}),
     "taps apart": ((1, 3, 18), (3, 4, 5), {"strides": (4,), "dilations": (2,), "output_padding": (3,)}),
+    "a few filters, whose phases see different taps": (
+        (2, 17, 6, 9),
+        (17, 2, 5, 3),
+        {"strides": (2, 2), "pads": (2, 1, 1, 0), "dilations": (1, 3)},
+    ),
     "a signal": ((1, 9, 7), (9, 1, 24), {"strides": (10,)}),
 }
 

@@ -9,7 +9,7 @@ from tilewright.coefficients import Coefficients
 from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.moments import takes_moments
-from tilewright.graph.types import AxisKind, Operator, Reduction, StateVariable, planned_extent
+from tilewright.graph.types import Access, AxisKind, Operator, Reduction, StateVariable, planned_extent
 from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.tile_programs.prices import cycles_of
 from tilewright.leaves.tile_programs.rows.expressions import RowwiseReduction
@@ -56,13 +56,22 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
 
 
 def _collecting_seconds(problem: CostProblem) -> float:
-    """The time in which a point of a product is loaded by itself, where neighbours of the result lie apart in an operand."""
+    """The time in which points are loaded by themselves, where neighbours of the result lie apart in an operand."""
     operator = problem.operator
     columns = operator.write.innermost()
-    if columns is None or not operator.is_product_sum():
+    if columns is None:
         return 0.0
-    apart = sum(columns in read.axes() and read.innermost() != columns for read in operator.reads)
+    apart = sum(columns in read.axes() and _lies_apart(operator, read, columns) for read in operator.reads)
     return apart * problem.coefficients.scalar_step_cycles / problem.machine.frequency_hz
+
+
+def _lies_apart(operator: Operator, read: Access, columns: str) -> bool:
+    """Whether neighbours along an axis are no neighbours in what is read: of sums of other things than products, because those of
+    another axis of the result are."""
+    if operator.is_product_sum():
+        return read.innermost() != columns
+    side_by_side = read.indices[-1].axes()
+    return columns not in side_by_side and bool(side_by_side - {axis.name for axis in operator.reduction_axes()})
 
 
 def _lanes_per_point(operator: Operator, lanes: int) -> float:

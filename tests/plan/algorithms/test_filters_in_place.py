@@ -153,16 +153,16 @@ def test_images_whose_pixels_are_one_dimension() -> None:
     np.testing.assert_allclose(found, compiled(x, interpret=True), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize(("filters", "algorithm"), [(32, NAME), (1, "shifted rows")])
-def test_phases_of_which_columns_alone_have_taps(filters: int, algorithm: str) -> None:
+@pytest.mark.parametrize(("channels", "filters", "algorithm"), [(32, 32, NAME), (8, 1, "shifted rows")])
+def test_phases_of_which_columns_alone_have_taps(channels: int, filters: int, algorithm: str) -> None:
     """Of a transposed convolution by two: the phase of one tap has its pixels as one dimension, and so has that of one row."""
     random = np.random.default_rng(0)
-    weights = random.standard_normal((32, filters, 3, 3)).astype(np.float32)
+    weights = random.standard_normal((channels, filters, 3, 3)).astype(np.float32)
 
     def spread(x: Any) -> Any:
         return tw.conv_transpose2d(x, weights, stride=2, padding=1)
 
-    x = random.standard_normal((1, 32, 16, 16)).astype(np.float32)
+    x = random.standard_normal((1, channels, 16, 16)).astype(np.float32)
     compiled = tw.jit(spread)
     with forced(algorithm):
         found, plans = compiled(x), compiled.lower(tw.spec(x.shape)).model_plan.plans

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.convolutions.convolution import biased, convolution
+from tilewright.graph.builders.convolutions.overlapped import TapsOfPhase, products_of_taps, sums_of_taps
 from tilewright.graph.builders.convolutions.spread import Spread
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Taps, Window
 from tilewright.graph.builders.elementwise import accumulator_of
@@ -34,6 +35,10 @@ Along: TypeAlias = Sequence[Sequence[tuple["Phase", ...]]]
 
 FEW_FILTERS = 4
 """Of each group."""
+FEW_ROWS, MOST_PHASES, LEAST_CHANNELS = 4, 16, 16
+"""Of the products of phases, in the mean, for which all taps are rows of one product; of the phases, which add up taps apart; and
+of the image, so that multiplying takes more than adding up (5x5 by two, 8 to 3 channels of 128 x 128: 0.50 ms so, 0.27 by phases,
+Zen 4)."""
 MOST_APART = 4
 """Phases whose results lanes put side by side."""
 
@@ -97,12 +102,33 @@ def in_phases(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int,
         return _cut(builder, in_phases(builder, x, w, uncut, group, bias), found, found.begins)
     along = joined_along(found)
     parts = [Part(some) for some in product(*along)]
+    if _are_few(x, w, found, group, parts):
+        return _overlapped(builder, x, w, found, bias)
     early = bias if len(parts) == 1 and not parts[0].is_empty() else None
     sums = [None if part.is_empty() else part.sums(builder, x, w, found, group, early) for part in parts]
     if set(found.taps.strides) == {1} and sums[0] is not None:
         return sums[0]
     late = None if early else bias
     y = builder.record(_side_by_side, parts, sums, found, x, along, late, kind="interleave")
+    return _cut(builder, y, found, (0,) * len(along))
+
+
+def _are_few(x: Tensor, w: Tensor, found: Spread, group: int, parts: Sequence[Part]) -> bool:
+    """Whether phases that see different taps would be products of a few rows each: all taps are rows of one product then."""
+    strides, filters = prod(found.taps.strides), planned_extent(w.shape[1])
+    fits = filters <= FEW_FILTERS and strides * filters <= FEW_ROWS * len(parts) and strides <= MOST_PHASES
+    is_one = group == 1 and len(parts) > 1 and not any(part.is_empty() for part in parts)
+    has_channels = planned_extent(w.shape[0]) >= LEAST_CHANNELS
+    return is_one and fits and has_channels and x.dtype == "float32" and are_known((*x.shape, *found.outputs))
+
+
+def _overlapped(builder: Builder, x: Tensor, w: Tensor, found: Spread, bias: Tensor | None) -> Tensor:
+    """The products of all taps, and for each phase the sums of those that it sees."""
+    t, filters = products_of_taps(builder, x, w), planned_extent(w.shape[1])
+    along = [[(phase,) for some in parts for phase in some] for parts in joined_along(found)]
+    parts = [Part(some) for some in product(*along)]
+    sums = [builder.record(sums_of_taps, t, filters, part.seen_taps(found), part.window(found), kind="overlap") for part in parts]
+    y = builder.record(_side_by_side, parts, sums, found, x, along, bias, kind="interleave")
     return _cut(builder, y, found, (0,) * len(along))
 
 
@@ -139,16 +165,30 @@ class Part:
         """Of some phases along the last dimension those of this part."""
         return [some for some in apart if some[0] in self.along[-1]]
 
-    def windows(self, builder: Builder, x: Tensor, found: Spread) -> tuple[Tensor, Window | RunTimeWindow]:
-        """What reversed filters move over, and how: of run-time extents a padded copy."""
+    def window(self, found: Spread) -> Window:
+        """How reversed filters move over an image of known extents."""
+        taps, begins, ends = self._moved(found)
+        extents, behind, outputs = (tuple(map(planned_extent, each)) for each in (found.extents, ends, rows_of(found)))
+        return Window(taps.kernel, taps.strides, taps.dilations, extents, begins, behind, outputs)
+
+    def _moved(self, found: Spread) -> tuple[Taps, tuple[int, ...], tuple[Extent, ...]]:
+        """The taps, and the padding before and behind the image."""
         firsts = [some[0] for some in self.along]
         taps = Taps(tuple(one.taps for one in firsts), (1,) * len(firsts), tuple(one.dilation for one in firsts))
         begins = tuple(span - 1 - one.shift for span, one in zip(taps.spans(), firsts, strict=True))
         each = zip(rows_of(found), taps.spans(), begins, found.extents, strict=True)
-        ends = tuple(minus(plus(count, span - 1 - begin), extent) for count, span, begin, extent in each)
+        return taps, begins, tuple(minus(plus(count, span - 1 - begin), extent) for count, span, begin, extent in each)
+
+    def seen_taps(self, found: Spread) -> list[TapsOfPhase]:
+        """Along every dimension those of the first phase."""
+        each = zip((some[0] for some in self.along), found.taps.kernel, strict=True)
+        return [TapsOfPhase(one.first, one.step, one.taps, of) for one, of in each]
+
+    def windows(self, builder: Builder, x: Tensor, found: Spread) -> tuple[Tensor, Window | RunTimeWindow]:
+        """What reversed filters move over, and how: of run-time extents a padded copy."""
         if are_known((*found.extents, *found.outputs)):
-            extents, behind, outputs = (tuple(map(planned_extent, each)) for each in (found.extents, ends, rows_of(found)))
-            return x, Window(taps.kernel, taps.strides, taps.dilations, extents, begins, behind, outputs)
+            return x, self.window(found)
+        taps, begins, ends = self._moved(found)
         x = pad_lengths(builder, x, ((0, 0), (0, 0), *zip(begins, ends, strict=True)), 0.0)
         return x, taps.window(rows_of(found))
 
