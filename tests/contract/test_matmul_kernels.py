@@ -58,22 +58,38 @@ EMULATED = "emulated"
 def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> Iterator[pytest.ParameterSet]:
     """Every kernel, the last parameter: its tiles; those of other architectures under emulation.
 
-    The kernel of each family that has most tiles: all of them, by assembly, which takes no time, or else with GCC. Of the others,
-    which repeat its text, and of dots of rows, which take GCC long, the outer ones; all of them are `rest`. Of kernels that are
+    The kernel of each kind that has most tiles: all of them, by assembly, or else with GCC. Of the others, which repeat its text
+    but for the steps, and of dots of rows, which take GCC long, the outer ones; all of them are `rest`. Of kernels that are
     assembled, C is compiled for one of each family, and for each kind of prefetch; some C is compiled with Clang, too.
     """
     kernels = list(kernels)
-    whole = {_family(kernel): kernel for kernel in sorted(kernels, key=lambda kernel: (not kernel.prefetch, len(shapes(kernel))))}
+    by_tiles = sorted(kernels, key=lambda kernel: (not kernel.prefetch, len(shapes(kernel))))
+    first = {_family(kernel): kernel for kernel in by_tiles}
+    whole = {
+        _kind(kernel): kernel for kernel in sorted(by_tiles, key=lambda kernel: (not kernel.prefetch, _is_of_32_bits(kernel)))
+    }
     for kernel in kernels:
         if is_foreign(kernel):
             yield _emulated(kernel)
         else:
-            yield from _native(kernel, compilers, is_whole=whole[_family(kernel)] is kernel)
+            is_first, is_whole = first[_family(kernel)] is kernel, whole[_kind(kernel)] is kernel
+            yield from _native(kernel, compilers, is_first=is_first, is_whole=is_whole)
 
 
 def _family(kernel: MicroKernel) -> str:
     """The name without what changes no statement: the size of the tile, which operand is signed, prefetches."""
     return re.sub(r"_\d+x\d+|_prefetch\w*", "", kernel.name).replace("u8s8", "s8u8")
+
+
+def _kind(kernel: MicroKernel) -> str:
+    """The family without its types: what the name says else, integers or floats, alone or in groups, by VNNI or not."""
+    sums = "floats" if is_float(kernel.accumulator) else "integers"
+    others = re.sub(r"_(bf|[fsu])\d\w*?(?=_|$)", "", _family(kernel))
+    return f"{others} {sums} {kernel.interleave > 1} {'vnni' in kernel.name}"
+
+
+def _is_of_32_bits(kernel: MicroKernel) -> bool:
+    return kernel.accumulator in ("float32", "int32") and kernel.element_types[0] != "float16"
 
 
 def _emulated(kernel: MicroKernel) -> pytest.ParameterSet:
@@ -86,11 +102,11 @@ def _marks(kernel: MicroKernel, compiler: str) -> list[pytest.MarkDecorator]:
     return [missing, pytest.mark.needs(*sorted(kernel.features))]
 
 
-def _native(kernel: MicroKernel, compilers: Sequence[str], *, is_whole: bool) -> Iterator[pytest.ParameterSet]:
+def _native(kernel: MicroKernel, compilers: Sequence[str], *, is_first: bool, is_whole: bool) -> Iterator[pytest.ParameterSet]:
     if kernel.prefetch and not kernel.name.endswith(PREFETCHING):
         return
     is_assembled = assembles(kernel)
-    repeats = [pytest.mark.rest] if is_assembled and not (is_whole or kernel.prefetch) else []
+    repeats = [pytest.mark.rest] if is_assembled and not (is_first or kernel.prefetch) else []
     for compiler in compilers:
         if compiler == "gcc" or (kernel.name.endswith(ALSO_WITH_CLANG) and not kernel.prefetch):
             has_all = is_whole and compiler == "gcc" and kernel.columns > 1 and not is_assembled
