@@ -115,6 +115,16 @@ def test_imported_functions_of_what_falls(name: str) -> None:
     np.testing.assert_allclose(got, getattr(tw, name.lower())(distance), rtol=1e-6, atol=1e-7)
 
 
+def test_rows_of_a_number_alone_have_a_plan() -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("ConstantOfShape", ["s"], ["c"]),
+        helper.make_node("Softmax", ["c"], ["y"]),
+    ]
+    session = InferenceSession(model(nodes, [info("x", ["n", 5])], [info("y", ["n", 5])], {}))
+    np.testing.assert_allclose(session.run(None, {"x": random(3, 5)})[0], np.full((3, 5), 0.2), rtol=1e-6)
+
+
 def test_nan_is_told_by_what_has_the_same_contribution() -> None:
     def norm(contribution: Any) -> Reduction:
         states = (StateVariable("top", -np.inf, ROOT, "maximum"), StateVariable("total", 0.0, contribution, "add"))

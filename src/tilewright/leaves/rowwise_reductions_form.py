@@ -89,7 +89,7 @@ def _scattered_cycles(operator: Operator, coefficients: Coefficients) -> float:
     """Of a point that is written apart from its neighbours: lanes run along another axis of what is read, or collect it."""
     lane = operator.write.innermost()
     writes_points = {axis.name for axis in operator.reduction_axes()} <= operator.write.axes()
-    is_apart = writes_points and operator.reads[0].innermost() not in (None, lane)
+    is_apart = writes_points and any(read.innermost() not in (None, lane) for read in operator.reads[:1])
     return coefficients.scattered_point_cycles if is_apart else 0.0
 
 

@@ -10,6 +10,7 @@ import scipy.special
 
 import tilewright as tw
 from tests.support.graphs import random
+from tilewright.dtypes import dtype_named
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend.tracing import functions
 from tilewright.frontend.tracing.trace import TensorSpec, trace
@@ -74,6 +75,8 @@ def test_functions_of_tilewright_work_on_plain_arrays() -> None:
     np.testing.assert_array_equal(tw.einsum("ij->ji", x), x.T)
     np.testing.assert_array_equal(tw.clip(x, 0, 1), np.clip(x, 0, 1))
     assert tw.astype(x, "float32").dtype == np.float32
+    for dtype in ("int8", "bfloat16"):
+        assert tw.relu(x.astype(dtype_named(dtype))).dtype == dtype_named(dtype)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tilewright as tw
 from tests.support.guarded import in_child
 from tests.support.random.networks import Network, check_layouts, every_assignment, groups_of, networks
 from tilewright import compiler
@@ -43,6 +47,18 @@ def test_channels_are_carried_through_pools_and_maps() -> None:
     assert set(images.channels.values()) == {1}
     assert all(len(graph.tensor(name).shape) == 4 for name in images.channels)
     assert not images.channels.keys() & {*graph.inputs, *graph.outputs}
+
+
+def test_deep_networks_of_no_image_have_plans() -> None:
+    """Known times of near layers are scaled by points, of which there are none."""
+    filters = [np.ones((3 + (layer + 1) % 4, 3 + layer % 4, 3, 3), np.float32) for layer in range(18)]
+
+    def network(x: Any) -> Any:
+        for one in filters:
+            x = tw.relu(tw.conv2d(x, one, padding=1))
+        return x
+
+    assert tw.jit(network, target="x86-64-v2").lower(tw.spec((0, 3, 9, 9))).model_plan.plans
 
 
 def test_what_maps_join_lies_alike() -> None:

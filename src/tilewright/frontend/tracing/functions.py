@@ -75,7 +75,7 @@ trunc = _unary("trunc", "The integer next to x toward 0")
 sign = _unary("sign", "-1, 0 or 1 as x is negative, 0 or positive; NaN of NaN")
 isnan = _unary("isnan", "Whether x is NaN")
 isinf = _unary("isinf", "Whether x is an infinity")
-relu = _unary("relu", "max(x, 0)", _plain("relu"))
+relu = _unary("relu", "max(x, 0)", lambda x: np.maximum(x, np.asarray(x).dtype.type(0)))
 logical_not = _unary("logical_not", "Whether x is false")
 
 

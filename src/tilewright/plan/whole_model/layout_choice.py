@@ -278,7 +278,7 @@ class _Choice:
         near = self.known.nearest(form) if self.prices.known.takes_over else None
         if near is not None:
             of_near, costs = near.known
-            return Table(unit.groups, {layouts: cost * points / of_near for layouts, cost in costs.items()})
+            return Table(unit.groups, {layouts: cost * points / max(of_near, 1) for layouts, cost in costs.items()})
         alike = {layout: self._seconds(part, unit, (layout,) * len(unit.groups)) for layout in LAYOUTS}
         costs = {layouts: self._mixed_seconds(unit, layouts, alike) for layouts in product(LAYOUTS, repeat=len(unit.groups))}
         self.known.add(form, (points, costs))
