@@ -43,6 +43,8 @@ from tilewright.tile.operations import IntegerOperation
 from tilewright.tile.program import Value, Variable
 
 MOST_REMEMBERED = 256
+MOST_WRITTEN = 16
+"""Neighbouring taps of a row, seen by the same pixels, that are written down one after the other: a loop takes more."""
 LINE = 16
 """Elements between prefetches. Channels of large images lie on pages of their own, which no prefetcher crosses (Zen 4: 3x3
 by two, 80 to 128 of 173 x 177, 21.1 ms without, 13.3 ms)."""
@@ -62,6 +64,13 @@ class _Tile:
     rows: int
     pixels: int
     seen: tuple[tuple[int, int], ...]
+
+    def runs(self) -> Iterator[tuple[range, tuple[int, int]]]:
+        """Neighbouring taps that the same pixels see, without those that none does."""
+        for ends, some in groupby(range(len(self.seen)), key=self.seen.__getitem__):
+            taps = [*some]
+            if ends[0] != ends[1]:
+                yield range(taps[0], taps[-1] + 1), ends
 
 
 class _Weights:
@@ -264,27 +273,44 @@ class FilterProgram(WindowProgram):
         rows: range,
     ) -> None:
         """The products of a row of taps. Pixels that neighbours see, too, are loaded again: no registers are left for them."""
-        builder, channel, columns = self.builder, self.form.channel, self.form.columns
-        (image_buffer, _), (weights_buffer, _) = (self.arguments.buffer(read) for read in self.loops.reads[:2])
-        step, between = self.stride(self.weights.strides[columns.tap]), self.strides[columns.output]
+        builder, channel = self.builder, self.form.channel
         with builder.loop("channel", *self.channels_now) as c:
             image = places[0] + c * self.strides[channel]
             weights = places[1] + c * self.stride(self.weights.strides[channel])
             self.ask_for_next(tile, image)
-            for tap, (first, end) in enumerate(tile.seen):
-                if first == end:
+            for taps, ends in tile.runs():
+                if len(taps) > MOST_WRITTEN:
+                    with builder.loop("column_tap", taps.start, taps.stop) as one:
+                        self.tap(tile, sums, masks, (image, weights), rows, one, ends)
                     continue
-                lanes = [
-                    builder.load(weights_buffer, weights + tap * step + number * self.lanes, self.type, mask)
-                    for number, mask in enumerate(masks)
-                ]
-                for row in rows:
-                    place = image + tap * self.strides[columns.tap] + row * self.below(self.strides.__getitem__)
-                    seen_from = builder.define(IntegerOperation.OPAQUE, place)
-                    for pixel in range(first, end):
-                        pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
-                        for total, weight in zip(sums[row * tile.pixels + pixel], lanes, strict=True):
-                            builder.assign(total, builder.multiply_add(pixels, weight, total))
+                for tap in taps:
+                    self.tap(tile, sums, masks, (image, weights), rows, tap, ends)
+
+    def tap(
+        self,
+        tile: _Tile,
+        sums: list[list[Variable]],
+        masks: list[Value | None],
+        places: tuple[IndexLike, IndexLike],
+        rows: range,
+        tap: IndexLike,
+        ends: tuple[int, int],
+    ) -> None:
+        """The products of a tap of a row, with the pixels between two ends."""
+        builder, columns = self.builder, self.form.columns
+        (image_buffer, _), (weights_buffer, _) = (self.arguments.buffer(read) for read in self.loops.reads[:2])
+        step, between = self.stride(self.weights.strides[columns.tap]), self.strides[columns.output]
+        lanes = [
+            builder.load(weights_buffer, places[1] + tap * step + number * self.lanes, self.type, mask)
+            for number, mask in enumerate(masks)
+        ]
+        for row in rows:
+            place = places[0] + tap * self.strides[columns.tap] + row * self.below(self.strides.__getitem__)
+            seen_from = builder.define(IntegerOperation.OPAQUE, place)
+            for pixel in range(*ends):
+                pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
+                for total, weight in zip(sums[row * tile.pixels + pixel], lanes, strict=True):
+                    builder.assign(total, builder.multiply_add(pixels, weight, total))
 
     def ask_for_next(self, tile: _Tile, image: IndexLike) -> None:
         """Prefetch what the next tile of the row sees, and this one does not, where channels lie outside of rows."""

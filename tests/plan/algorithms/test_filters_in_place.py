@@ -51,7 +51,7 @@ WINDOWS = (1, 3, 8, 8), (8, 3, 3, 3)
         (constant((1, 3, 8, 8), (8, 3, 1, 1)), "no windows"),
         (constant((1, 1, 8, 8), (8, 1, 3, 3)), "one channel"),
         (constant((1, 3, 8, 8), (3, 3, 3, 3)), "less than half a vector"),
-        (constant((1, 3, 8, 40), (8, 3, 1, 17)), "too many taps to write down"),
+        (constant((1, 3, 1, 300), (8, 3, 1, 257)), "too many taps to write down"),
     ],
 )
 def test_other_products_are_left_to_others(graph: Graph, reason: str) -> None:
@@ -98,6 +98,17 @@ def test_taps_that_no_output_sees_are_not_read(image: tuple[int, int], stride: i
     filters[3, 1, 0, 0] = np.nan
     with forced(NAME):
         assert np.isnan(tw.jit(lambda x: tw.conv2d(x, filters, padding=1, stride=stride))(x)[0, 3]).any()
+
+
+@pytest.mark.parametrize("columns", [23, 60])
+def test_rows_of_many_taps(columns: int) -> None:
+    """Those that all pixels of a tile see are a loop; others are of some of its pixels."""
+    random = np.random.default_rng(0)
+    x, filters = random.standard_normal((1, 3, 3, columns)).astype("f4"), random.standard_normal((40, 3, 2, 47)).astype("f4")
+    compiled = tw.jit(lambda x: tw.conv2d(x, filters, padding=(1, 23)))
+    with forced(NAME):
+        found = compiled(x)
+    np.testing.assert_allclose(found, compiled(x, interpret=True), rtol=1e-4, atol=1e-4)
 
 
 def _seen(size: int, stride: int) -> int:

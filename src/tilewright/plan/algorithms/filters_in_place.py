@@ -28,8 +28,8 @@ from tilewright.plan.algorithms.product_roles import Axes, Build, each, number, 
 
 VECTORS = 2
 """Of filters in a block: every pixel that is broadcast is multiplied by so many."""
-MOST_TAPS = 16
-"""Of a row, whose steps are written down one after the other."""
+MOST_TAPS = 256
+"""Of a row: of those that not all pixels of a tile see, steps are written down one after the other."""
 
 
 @found_once
