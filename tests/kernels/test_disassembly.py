@@ -48,6 +48,8 @@ FLAGS = {"gcc": (*PLAIN_FLAGS, "-fmove-loop-invariants"), "zig": PLAIN_FLAGS}
 MASKS_IN_MEMORY = frozenset({"avx"})
 """Without FMA a product takes the register that the mask of a last vector in part would stay in."""
 GATHERED = re.compile(r"mov[sz][bw]l\s.*\(")
+ASKS_FOR_TARGET = re.compile(r"matmul_avx2_f32_\d+x\d+$")
+"""Kernels that ask for C of long sums (`tile.products.tile.TARGET_STEPS`)."""
 STORE = re.compile(r".*[xyz]mm\d+,[^%,]*\(")
 
 
@@ -191,7 +193,7 @@ def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: Micro
         places = kernel.rows * kernel.columns // kernel.lanes
         assert code.count("prefetch") >= places * ("target" in kernel.prefetch) + inside
         assert (inside > 0) == bool({"left", "right"} & set(kernel.prefetch))
-        assert (code.count("prefetch") > 0) == bool(kernel.prefetch)
+        assert (code.count("prefetch") > 0) == (bool(kernel.prefetch) or ASKS_FOR_TARGET.match(kernel.name) is not None)
 
 
 def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, kernel: MicroKernel) -> list[Plan]:

@@ -7,15 +7,27 @@ import pytest
 from tests.golden.kernels_golden import GOLDEN, emitted
 from tests.support.kernel_build import build, command
 from tilewright.errors import TilewrightError
-from tilewright.kernels import SourceKind, dialect_for
-from tilewright.kernels.contract import Variants
+from tilewright.graph.expressions.scalar import Load
+from tilewright.kernels import KernelSource, SourceKind, dialect_for
+from tilewright.kernels.contract import Epilogue, Variants
 from tilewright.kernels.dialects.description import VectorDialect
 from tilewright.kernels.f32.outer_product import outer_product_kernel
 from tilewright.kernels.tile_sources import Programs
+from tilewright.leaves.matrix_tiles.epilogues import EpilogueBody
 from tilewright.tile.printer import printed
 
 AVX512 = dialect_for("x86_64", frozenset({"avx512f", "avx512dq"}))
+AVX2 = dialect_for("x86_64", frozenset({"avx2", "fma"}))
 PORTABLE = dialect_for("any", frozenset())
+
+
+SHAPE = frozenset({(6, 2)})
+
+
+def texts(source: KernelSource) -> list[str]:
+    """Of every function of a source."""
+    assert isinstance(source.content, Programs)
+    return [printed(program) for program in source.content.programs()]
 
 
 def programs(variants: Variants, prefetch: tuple[str, ...] = (), dialect: VectorDialect = AVX512) -> dict[str, str]:
@@ -60,6 +72,17 @@ def test_a_prefetch_changes_nothing_else() -> None:
         assert text.count("prefetch ") == prefetches
         without = [line for line in text.splitlines() if "prefetch " not in line and " n_" not in line]
         assert without == plain.splitlines()
+
+
+def test_the_target_of_many_steps_is_asked_for_by_lines() -> None:
+    kernel = outer_product_kernel(AVX2, 6, 2, peak_share=0.9, fetches_target=True)
+    whole, edge = texts(kernel.emit("product", SHAPE))
+    assert whole.count("prefetch c[") == 6
+    assert edge.count("prefetch c[") == 6
+    assert whole.index("if n_0") < whole.index("prefetch c[15]") < whole.index("for p")
+    assert kernel.emit_with is not None
+    past = kernel.emit_with("product", SHAPE, Epilogue("end", non_temporal=True, values=EpilogueBody(Load(0))))
+    assert not any("prefetch c[" in text for text in texts(past))
 
 
 def test_rows_are_prefetched_between_groups_of_steps() -> None:

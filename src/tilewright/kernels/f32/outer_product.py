@@ -19,6 +19,7 @@ def outer_product_kernel(
     reduction_loops: int = 1,
     has_nested: bool = False,
     left_at_once: int = 1,
+    fetches_target: bool = False,
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
 
@@ -26,10 +27,11 @@ def outer_product_kernel(
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip. With `reduction_loops` of 2 a tile stays in
     registers while two nested loops pass, for example the taps of a convolution around its channels; `has_nested` says that the
     same tile is declared with `NESTED_LOOPS`. A step holds `left_at_once` elements of A in registers.
+    `fetches_target` is that of the tile's `Options`.
 
     >>> from tilewright.kernels.registry import dialects
     >>> outer_product_kernel(max(dialects(), key=lambda dialect: dialect.lanes), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
-    options = Options(reduction_loops, prefetch, unroll=unroll, left_at_once=left_at_once)
+    options = Options(reduction_loops, prefetch, unroll=unroll, left_at_once=left_at_once, fetches_target=fetches_target)
     return product_kernel(dialect, F32_PRODUCT, rows, vectors, peak_share=peak_share, options=options, has_nested=has_nested)
