@@ -50,6 +50,7 @@ WINDOWS = (1, 3, 8, 8), (8, 3, 3, 3)
         (constant(*WINDOWS, dtype="int8"), "bytes"),
         (constant((1, 3, 8, 8), (8, 3, 1, 1)), "no windows"),
         (constant((1, 1, 8, 8), (8, 1, 3, 3)), "one channel"),
+        (constant((1, 0, 8, 8), (8, 0, 3, 3)), "no channels"),
         (constant((1, 3, 8, 8), (3, 3, 3, 3)), "less than half a vector"),
         (constant((1, 3, 1, 300), (8, 3, 1, 257)), "too many taps to write down"),
     ],

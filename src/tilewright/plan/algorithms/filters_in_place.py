@@ -34,13 +34,13 @@ MOST_TAPS = 256
 
 @found_once
 def applies(problem: Problem) -> bool:
-    """Whether several constant filters of floats, half a vector or more, meet windows of several taps and channels."""
+    """Whether several constant filters of floats, half a vector or more, meet windows of several taps, and any channels."""
     sliding = sliding_product(problem)
     if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"} or len(sliding.summed_channels) != 1:
         return False
     roles, last, guard = sliding.roles, sliding.slides[-1].tap, sliding.roles.image.guard
     fills = len(roles.filters) == 1 and 2 * points(roles.filters) >= problem.machine.lanes(element_bytes("float32"))
-    has_windows = points(sliding.taps) > 1 and (last is None or points((last,)) <= MOST_TAPS)
+    has_windows = points(sliding.taps) > 1 and points(sliding.summed_channels) > 0 and (last is None or points((last,)) <= MOST_TAPS)
     is_padded_by_zeros = guard is None or (guard.otherwise == 0 and not problem.tensors[roles.weights.tensor].is_extreme)
     return fills and has_windows and is_padded_by_zeros and roles.has_constant_filters
 
