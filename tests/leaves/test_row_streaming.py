@@ -136,25 +136,25 @@ CASES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], dict[str, Any]]] =
 }
 
 
-ALONE = (
-    "3x3",
-    "5x5, several",
-    "by two",
-    "dilated",
-    "short rows",
-    "a pixel",
-    "wide",
-    "wide, taps",
-    "wide by two",
-    "one dimension",
-)
+ALONE = ("3x3", "by two", "short rows", "wide, taps", "wide by two", "one dimension")
 """How rows of results are stored depends on their length, and on what is side by side."""
+REPEATED = (
+    *("5x5, several", "no padding", "by two, no padding", "by two, two vectors", "short rows, several", "short rows, no padding"),
+    *("a window", "wide", "wide, no padding", "wide by two, even columns", "wide by two, no padding"),
+)
+"""What other cases show as well: `rest`."""
+
+
+def marks(name: str, maps: bool) -> list[pytest.MarkDecorator]:
+    if not maps and name not in ALONE:
+        return [pytest.mark.sweep]
+    return [pytest.mark.rest] if name in REPEATED else []
 
 
 @pytest.mark.parametrize(
     ("name", "maps"),
     [
-        pytest.param(name, maps, marks=[] if maps or name in ALONE else pytest.mark.sweep, id=f"{way}-{name}")
+        pytest.param(name, maps, marks=marks(name, maps), id=f"{way}-{name}")
         for way, maps in (("maps behind", True), ("alone", False))
         for name in CASES
     ],

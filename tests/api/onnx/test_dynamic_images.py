@@ -41,6 +41,8 @@ BY_TWO_THREADS = (
     *("nearest, aligned", "linear, to sizes"),
 )
 """Threads share the work in one way per kind of window or of positions."""
+REPEATED = ("same, before", "same, stride longer than the window", "means of elements", "linear, by scales")
+"""Combinations of what the other cases have."""
 RESIZED: dict[str, tuple[tuple[float, float] | None, dict[str, Any]]] = {
     "repeated": ((2, 2), {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
     "nearest, to sizes": (None, {"mode": "nearest"}),
@@ -72,7 +74,7 @@ def _check(sessions: list[InferenceSession], calls: list[tuple[dict[str, Any], A
 
 
 @pytest.mark.needs("avx2", "fma")
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.rest] * (case in REPEATED)) for case in CASES])
 def test_windows_over_images_of_all_sizes(case: str) -> None:
     kind, filters, attributes = CASES[case]
     rank = len(filters or (0,) * 4) - 2
@@ -90,7 +92,7 @@ def test_windows_over_images_of_all_sizes(case: str) -> None:
 
 
 @pytest.mark.needs("avx2", "fma")
-@pytest.mark.parametrize("case", RESIZED)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.rest] * (case in REPEATED)) for case in RESIZED])
 def test_resized_images_of_all_sizes(case: str) -> None:
     """By scales, or to the sizes of another tensor."""
     scales, attributes = RESIZED[case]
