@@ -40,7 +40,8 @@ def applies(problem: Problem) -> bool:
         return False
     roles, last, guard = sliding.roles, sliding.slides[-1].tap, sliding.roles.image.guard
     fills = len(roles.filters) == 1 and 2 * points(roles.filters) >= problem.machine.lanes(element_bytes("float32"))
-    has_windows = points(sliding.taps) > 1 and points(sliding.summed_channels) > 0 and (last is None or points((last,)) <= MOST_TAPS)
+    is_written_down = last is None or points((last,)) <= MOST_TAPS
+    has_windows = points(sliding.taps) > 1 and points(sliding.summed_channels) > 0 and is_written_down
     is_padded_by_zeros = guard is None or (guard.otherwise == 0 and not problem.tensors[roles.weights.tensor].is_extreme)
     return fills and has_windows and is_padded_by_zeros and roles.has_constant_filters
 
