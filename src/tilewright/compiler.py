@@ -11,7 +11,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import inf
@@ -72,6 +71,7 @@ from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layo
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.plan.whole_model.planning_options import PlanningOptions, options_for
 from tilewright.precision import Precision
+from tilewright.records import replace
 from tilewright.runtime import artifacts, search_core
 from tilewright.runtime.tuning import plans as tuned_plans
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.extents import dimensions_of
@@ -64,7 +64,7 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     row = _row(operator, (reads[left] - reads[right]) & written)
     reductions = {axis.name for axis in operator.reduction_axes()}
     depth = _depth(operator, reductions & reads[0] & reads[1], left) or _largest(operator, reductions)
-    outer = tuple(axis.name for axis in operator.axes if axis.name not in (row, column, depth))
+    outer = tuple([axis.name for axis in operator.axes if axis.name not in (row, column, depth)])
     return ContractionRoles(left, right, row, column, depth, outer)
 
 
@@ -84,31 +84,35 @@ def matrix_dimensions(graph: Graph) -> frozenset[str]:
 
 def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, ...]:
     """The reduction axes around the depth, innermost first."""
-    reductions = {axis.name for axis in operator.reduction_axes()}
-    return tuple(name for name in reversed(roles.outer) if name in reductions)
+    reductions = [axis.name for axis in operator.reduction_axes() if axis.name != roles.depth]
+    return tuple([name for name in reversed(roles.outer) if name in reductions]) if reductions else ()
 
 
 def _row(operator: Operator, names: Collection[str]) -> str | None:
     """The last of these axes that has half as many points as the largest one, enough for a tile, or as many."""
-    most = max((_extent(operator, name) for name in names), default=0)
+    rows = [axis for axis in operator.axes if axis.name in names]
+    if len(rows) < 2:
+        return rows[0].name if rows else None
+    most = max([planned_extent(axis.extent) for axis in rows])
     least = max(-(-most // 2), min(FEWEST_ROWS, most))
-    last_first = (axis.name for axis in reversed(operator.axes))
-    return next((name for name in last_first if name in names and _extent(operator, name) >= least), None)
+    return next(axis.name for axis in reversed(rows) if planned_extent(axis.extent) >= least)
 
 
 def _depth(operator: Operator, names: set[str], left: int) -> str | None:
     """The largest of these axes; of equal ones that along which neighbours lie side by side in the left operand."""
-    largest, nearest = _largest(operator, names), operator.reads[left].innermost()
-    is_equal = largest is not None and nearest in names and _extent(operator, nearest) == _extent(operator, largest)
-    return nearest if is_equal else largest
+    largest = _largest(operator, names)
+    if largest is None or len(names) == 1:
+        return largest
+    nearest = operator.reads[left].innermost()
+    if nearest not in names:
+        return largest
+    nearest_extent, extent = (planned_extent(operator.axis(name).extent) for name in (nearest or "", largest))
+    return nearest if nearest_extent == extent else largest
 
 
-def _extent(operator: Operator, name: str | None) -> int:
-    return planned_extent(operator.axis(name or "").extent)
-
-
-def _largest(operator: Operator, names: Iterable[str]) -> str | None:
+def _largest(operator: Operator, names: Collection[str]) -> str | None:
     """The first of the largest of these axes."""
-    chosen = set(names)
-    candidates = [axis for axis in operator.axes if axis.name in chosen]
-    return max(candidates, key=lambda axis: planned_extent(axis.extent)).name if candidates else None
+    candidates = [axis for axis in operator.axes if axis.name in names]
+    if len(candidates) < 2:
+        return candidates[0].name if candidates else None
+    return max(candidates, key=lambda axis: planned_extent(axis.extent)).name

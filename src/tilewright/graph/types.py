@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 from operator import is_
@@ -20,7 +20,7 @@ from tilewright.graph.expressions.extents import largest_extent as largest_exten
 from tilewright.graph.expressions.extents import planned_extent as planned_extent
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Load, Point, Scalar, State, apply, subexpressions
-from tilewright.records import record
+from tilewright.records import record, replace
 
 
 class AxisKind(Enum):
@@ -81,8 +81,10 @@ class Access:
 
     def innermost(self) -> str | None:
         """The axis along which neighbours lie side by side, in the last dimension that is not at a constant; None without one."""
-        last = next((index.terms for index in reversed(self.indices) if index.terms), ())
-        return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
+        for index in reversed(self.indices):
+            if index.terms:
+                return next((atom for atom, coefficient in index.terms if isinstance(atom, str) and coefficient == 1), None)
+        return None
 
     def mapped(self, change: Callable[[Index], Index], tensor: str = "") -> Access:
         """The access, of another tensor where one is named, with every index changed, those of its guard included."""
@@ -177,11 +179,16 @@ class Operator:
     accumulator: str = "float32"
     axis_names: frozenset[str] = field(init=False, repr=False, compare=False)
     """The names of its axes."""
+    _reduction_axes: tuple[Axis, ...] = field(init=False, repr=False, compare=False)
+    _is_product_sum: bool = field(init=False, repr=False, compare=False)
     _is_contraction: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        is_product_sum = len(self.reads) == 2 and self.reduction == SUM and self.body == PRODUCT
         object.__setattr__(self, "axis_names", frozenset([axis.name for axis in self.axes]))
-        object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(map(Access.is_affine, self.accesses())))
+        object.__setattr__(self, "_reduction_axes", tuple([axis for axis in self.axes if axis.kind is AxisKind.REDUCTION]))
+        object.__setattr__(self, "_is_product_sum", is_product_sum)
+        object.__setattr__(self, "_is_contraction", is_product_sum and all(map(Access.is_affine, self.accesses())))
 
     def accesses(self) -> tuple[Access, ...]:
         """All reads, then the write."""
@@ -209,7 +216,10 @@ class Operator:
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
-        return next(axis for axis in self.axes if axis.name == name)
+        for axis in self.axes:
+            if axis.name == name:
+                return axis
+        raise KeyError(name)
 
     def computed_axes(self) -> frozenset[str]:
         """The axes along which positions are numbers that it computes with."""
@@ -217,11 +227,11 @@ class Operator:
 
     def reduction_axes(self) -> tuple[Axis, ...]:
         """The axes that are combined."""
-        return tuple(axis for axis in self.axes if axis.kind is AxisKind.REDUCTION)
+        return self._reduction_axes
 
     def is_product_sum(self) -> bool:
         """Whether it is a sum of products of two reads: a convolution reads its image by a guard."""
-        return len(self.reads) == 2 and self.reduction == SUM and self.body == PRODUCT
+        return self._is_product_sum
 
     def sums_products(self) -> bool:
         """Whether it is a sum of products, of whatever is read: of bytes less their zero points, too."""

@@ -184,6 +184,15 @@ def by_name() -> KernelsByName:
     return KernelsByName(_by_name())
 
 
+class Kernels(tuple[MicroKernel, ...]):
+    """Micro kernels, which what planning remembers goes by: their hash is that of the first, and of their number."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[0] if self else None))
+
+
 def for_machine(
     machine: Machine, operation: str = "matmul", element_types: ElementTypes | None = FLOAT32, *, flushing: bool = False
 ) -> tuple[MicroKernel, ...]:
@@ -207,7 +216,7 @@ def for_machine(
         and (flushing or not kernel.flushes)
         and kernel.runs_on(machine.architecture, machine.features)
     ]
-    return tuple(sorted(suitable, key=_preference))
+    return Kernels(sorted(suitable, key=_preference))
 
 
 def prefetches_panels(kernel: MicroKernel) -> bool:

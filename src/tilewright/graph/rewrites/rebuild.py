@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
 from operator import is_
 
 from tilewright.graph.expressions.scalar import Load, Scalar, rewrite
 from tilewright.graph.types import Access, Graph, Operator, Tensor
+from tilewright.records import replace
 
 
 def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from tilewright.arrays import Count, Pieces, Quantity, maximum, minimum, pieces, product
+from tilewright.arrays import Count, Pieces, Quantity, maximum, minimum, pieces
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.strides import has_windows, is_contiguous
-from tilewright.graph.types import Access
+from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.leaves.declaration import CostProblem, KernelWork
 from tilewright.machine.machine import Machine
@@ -97,10 +98,7 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
     operator, roles, kernel, machine = problem.operator, binding.tile.roles, problem.kernel, problem.machine
     sizes, tiles = problem.sizes, problem.tiles
     rows, columns, depth = (Cut(sizes[axis], tiles[axis]) if axis else None for axis in (roles.row, roles.column, roles.depth))
-    reductions = {axis.name for axis in operator.reduction_axes()}
-    outer, sums = (
-        product(sizes[axis] for axis in roles.outer if (axis in reductions) == is_summed) for is_summed in (False, True)
-    )
+    outer, sums = _points_around(operator, roles, sizes)
     left, right = operator.reads[roles.left], operator.reads[roles.right]
     if kernel.lanes_along == DEPTH:
         has_unit = (is_contiguous(access, roles.depth, sizes) for access in (left, right))
@@ -110,6 +108,18 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
         gathers = kernel.interleave > 1 and not is_contiguous(left, roles.depth, sizes)
         extents = Extents(rows, columns, depth, outer, sums, problem.sums_at_once, crossing, gathers=gathers)
     return (_work_of_one if extents.is_plain() else _work)(kernel, machine, extents)
+
+
+def _points_around(operator: Operator, roles: ContractionRoles, sizes: Mapping[str, Count]) -> tuple[Count, Count]:
+    """Points of all axes but rows, columns and depth: of those that are not summed over, and of those that are."""
+    outer: Count = 1
+    sums: Count = 1
+    for axis in roles.outer:
+        if operator.axis(axis).kind is AxisKind.REDUCTION:
+            sums = sums * sizes[axis]
+        else:
+            outer = outer * sizes[axis]
+    return outer, sums
 
 
 @lru_cache(maxsize=4096)

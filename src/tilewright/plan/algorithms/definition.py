@@ -7,7 +7,7 @@ graph is expanded by the algorithm chosen for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache, wraps
 from math import prod
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -20,7 +20,7 @@ from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator, Tensor, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
-from tilewright.records import record
+from tilewright.records import record, replace
 
 Found = TypeVar("Found")
 Arguments = ParamSpec("Arguments")

@@ -6,7 +6,6 @@ What one micro tile, vector loop or thread does is decided here for a plan whose
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tilewright.block.execution import Execution, KernelCalls
 from tilewright.graph.contraction_roles import ContractionRoles
@@ -25,6 +24,7 @@ from tilewright.plan.regions.masks import later_need_more
 from tilewright.plan.schedule import Pack, planned_sizes
 from tilewright.plan.threads import LEAST_PARALLEL_S
 from tilewright.plan.types import OperatorPlan, Plan
+from tilewright.records import replace
 from tilewright.tile.products.tile import PREFETCH_STEPS
 
 SLICED_ROWS, SLICE_STEPS = 2, 8

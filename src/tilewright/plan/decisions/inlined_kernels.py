@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
 
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.known_operands import has_known_left
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
+from tilewright.records import replace
 
 CALL_CYCLES = 40.0
 """What a tile takes longer in a function of its own: of 6x64 with 64 and 208 steps in fused chains (Table IV) 20 to 45,

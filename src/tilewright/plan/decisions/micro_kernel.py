@@ -8,7 +8,6 @@ equal chains have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.types import Plan
-from tilewright.records import record
+from tilewright.records import record, replace
 
 Bounds = tuple[OperandBounds, OperandBounds]
 """Of the left and the right operand."""

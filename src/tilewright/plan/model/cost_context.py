@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from math import prod
 
 from tilewright.arrays import Count, content
@@ -28,7 +28,7 @@ from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.schedule import planned_sizes
-from tilewright.records import record
+from tilewright.records import record, replace
 
 
 @record

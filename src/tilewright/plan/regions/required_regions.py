@@ -11,7 +11,6 @@ did not compute, along the innermost shared loop, and the overlap is carried to 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import TypeAlias
@@ -24,7 +23,7 @@ from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
 from tilewright.plan.chains import derived_once
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
-from tilewright.records import record
+from tilewright.records import record, replace
 
 Place = tuple[str, str]
 """(operator, axis)."""

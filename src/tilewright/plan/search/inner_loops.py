@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import permutations
 from math import prod
 
@@ -42,7 +41,7 @@ from tilewright.plan.search.core.refined import (
 from tilewright.plan.search.core.searched import CoreProblem
 from tilewright.plan.space.schedule_space import axis_multiple, best_index, broadcast, candidates
 from tilewright.plan.types import PriceTerm, TermKind
-from tilewright.records import record
+from tilewright.records import record, replace
 
 
 def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:

@@ -187,16 +187,14 @@ class ChosenLayouts:
 
     images: Images
     orders: Mapping[str, Order]
-    every: Mapping[str, Order]
-    """Of all images, with channels last."""
+    rival: Mapping[str, Order]
+    """Of images that all lie alike otherwise: as they are written, or with channels last, whichever takes less."""
 
     def rivals(self) -> Iterator[ChosenLayouts]:
-        """These layouts, and all images as they are written, and all with channels last: each once.
-
-        Sums of parts do not tell what fusion of several parts saves.
-        """
-        ways: tuple[Mapping[str, Order], ...] = (self.orders, {}, self.every)
-        yield from (replace(self, orders=way) for number, way in enumerate(ways) if way not in ways[:number])
+        """These layouts and their rival: sums of parts do not tell what fusion of several parts saves."""
+        yield self
+        if self.rival != self.orders:
+            yield replace(self, orders=self.rival)
 
     def reported(self) -> ImageLayouts | None:
         """By name, as plans have it; None without images."""
@@ -210,17 +208,20 @@ def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayou
     graph = prices.graph
     images = images_of(graph, prices.constants, prices.options.machine)
     choice = _Choice(graph, prices, precision, images, DataFlow(graph))
-    every = choice.orders(dict.fromkeys(choice.movable, CHANNELS_LAST))
-    return ChosenLayouts(images, _orders(choice) if every else {}, every)
+    orders, rival = _orders(choice) if choice.movable else ({}, {})
+    return ChosenLayouts(images, orders, rival)
 
 
-def _orders(choice: _Choice) -> dict[str, Order]:
-    """The orders of dimensions of those images that are cheaper with channels last."""
+def _orders(choice: _Choice) -> tuple[Mapping[str, Order], Mapping[str, Order]]:
+    """The orders of dimensions of those images that are cheaper with channels last, and the rival's."""
     movable, units = choice.movable, list(choice.units())
     tables = [choice.table(unit) for unit in progress.counted(units, "choosing layouts", len(units))]
     found = cheapest(dict.fromkeys(movable, LAYOUTS), tables)
-    as_written_s, found_s = (sum(table.at(values) for table in tables) for values in (dict.fromkeys(movable, AS_WRITTEN), found))
-    return choice.orders(found) if found_s < as_written_s * LEAST_GAIN else {}
+    written, last = (dict.fromkeys(movable, layout) for layout in LAYOUTS)
+    written_s, last_s, found_s = (_sum(tables, values) for values in (written, last, found))
+    orders, every = choice.orders(found) if found_s < written_s * LEAST_GAIN else {}, choice.orders(last)
+    is_rival_written = orders == every or (bool(orders) and written_s <= last_s)
+    return orders, {} if is_rival_written else every
 
 
 @record

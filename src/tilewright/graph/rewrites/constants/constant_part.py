@@ -18,7 +18,6 @@ Micro tiles and vector loops load operands whose columns are a last dimension. W
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any, TypeAlias
@@ -33,6 +32,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_tensors, with_used_reads
 from tilewright.graph.rewrites.redundancy import DeadCode
 from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, largest_extent
+from tilewright.records import replace
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

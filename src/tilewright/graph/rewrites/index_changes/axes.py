@@ -23,14 +23,13 @@ own: with a dimension of groups they have its axes, and its micro tiles apply th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod, constant, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_tensors
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
-from tilewright.records import record
+from tilewright.records import record, replace
 
 
 class SplitAxes(Rewrite):

@@ -19,7 +19,6 @@ memory with one dimension in their place, if its elements lie in a row there. Ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import permutations
 from math import prod
@@ -28,7 +27,7 @@ from tilewright.graph.expressions.index import FloorDiv, Index, Mod, floordiv
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import rename_tensors, unused
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
-from tilewright.records import record
+from tilewright.records import record, replace
 
 Joint = tuple[str, int]
 """A tensor and a dimension of it that is merged with the next one."""

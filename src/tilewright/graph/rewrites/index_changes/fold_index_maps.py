@@ -58,6 +58,8 @@ class FoldIndexMaps(Rewrite):
     def _seen(self, operator: Operator, changes: dict[str, Operator], graph: Graph, access: Access) -> Access:
         """A read of the source of the change before it, or as it is."""
         through = _through(operator, access, changes)
+        if through is access:
+            return access
         is_turned = self.turns_bytes and _reads_groups(operator, access, graph) and not _reads_groups(operator, through, graph)
         is_picked = self.picks_columns and _column_step(operator, access) == 1 < _column_step(operator, through)
         return access if is_turned or is_picked else through

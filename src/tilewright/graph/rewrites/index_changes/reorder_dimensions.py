@@ -11,7 +11,6 @@ Vectors of integers have no way to transpose, vectors of floats do.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from math import inf
 from typing import TypeAlias
 
@@ -19,7 +18,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_tensors
 from tilewright.graph.strides import memory_stride
 from tilewright.graph.types import Access, Graph, Operator, Tensor
-from tilewright.records import record
+from tilewright.records import record, replace
 
 Order: TypeAlias = tuple[int, ...]
 """For each dimension of the new shape, the dimension that it was."""

@@ -35,10 +35,11 @@ def sums_at_once(chain: Chain, operator: Operator, roles: ContractionRoles, kern
     They are few, and L1 holds what a tile reads of the right operand, or calls would be short. Else a call for every point of the
     outer ones reads a smaller panel, which stays in L1 for all rows.
     """
+    if not kernel.nested or roles.column is None:
+        return False
     around = outer_sums(chain, operator, roles)
     reduced = [axis.name for axis in operator.reduction_axes()]
-    are_known = all(isinstance(chain.extents[axis], int) for axis in reduced)
-    if not kernel.nested or not 0 < len(around) < NESTED_LOOPS or not are_known or roles.column is None:
+    if not 0 < len(around) < NESTED_LOOPS or not all(isinstance(chain.extents[axis], int) for axis in reduced):
         return False
     sizes = planned_sizes(chain)
     right = operator.reads[roles.right]
