@@ -37,6 +37,12 @@ SAMPLED = (
     "api/test_table_iv.py",
     "leaves/test_rowwise_reductions.py",
     "lower",
+    *(
+        f"frontend/onnx/operators/contrib/test_matmul_nbits.py::test_{name}"
+        for name in ("levels", "rounded_rows_are", "rows_that", "a_block_f")
+    ),
+    "frontend/onnx/operators/contrib/test_layers.py::test_attention[",
+    *(f"render/c/test_operator_nests.py::test_{name}" for name in ("random", "numbers_of_a_call")),
     "render/c/test_packing.py",
     "render/c/test_routines.py",
     "codegen/test_",

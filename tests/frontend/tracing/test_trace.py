@@ -75,6 +75,7 @@ def test_functions_of_tilewright_work_on_plain_arrays() -> None:
     np.testing.assert_array_equal(tw.einsum("ij->ji", x), x.T)
     np.testing.assert_array_equal(tw.clip(x, 0, 1), np.clip(x, 0, 1))
     assert tw.astype(x, "float32").dtype == np.float32
+    assert tw.group_norm(np.zeros((0, 4, 3)), 2).shape == (0, 4, 3)
     for dtype in ("int8", "bfloat16"):
         assert tw.relu(x.astype(dtype_named(dtype))).dtype == dtype_named(dtype)
 

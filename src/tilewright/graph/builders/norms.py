@@ -26,6 +26,7 @@ as much; their effects on results are those, over the standard deviation. Long s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ def check_groups(x: Shape, given: Sequence[Shape], groups: Any) -> None:
 
 def group_norm_reference(x: Any, groups: int, eps: float, weight: Any = None, bias: Any = None) -> Any:
     """The same by NumPy."""
-    unit = norm_reference(x.reshape(x.shape[0], groups, -1), (2,), eps).reshape(x.shape)
+    unit = norm_reference(x.reshape(x.shape[0], groups, prod(x.shape[1:]) // groups), (2,), eps).reshape(x.shape)
     column = (-1, *(1,) * (x.ndim - 2))
     value = unit if weight is None else unit * np.reshape(weight, column)
     return value if bias is None else value + np.reshape(bias, column)
