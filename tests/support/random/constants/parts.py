@@ -76,7 +76,8 @@ def _cast(g: Growing, shape: Shape, depth: int) -> str:
 
 def _transpose(g: Growing, shape: Shape, depth: int) -> str:
     order, source = _turned(g, shape)
-    return str(g.add("Transpose", part(g, source, depth - 1), perm=order))
+    how = {"perm": order} if order else {}
+    return str(g.add("Transpose", part(g, source, depth - 1), **how))
 
 
 def _dequantize(g: Growing, shape: Shape, depth: int) -> str:
