@@ -30,6 +30,8 @@ from tilewright.records import record
 TURN = 0.1
 """How much the ratio of two algorithms' times may change (its logarithm) per unit of distance: an algorithm that won by less than
 that is not taken over. In DenseNet-121 and MobileNetV2 it changes by 0.04 at most while channels grow."""
+REGION_SHARE = 0.1
+"""Neighbours of which a parallel region takes a larger share are best as one kernel, though its algorithms cost more alone."""
 
 
 @record
@@ -202,9 +204,28 @@ class _Choice:
         near = self.pairs.nearest(form)
         if near is not None and near.known.margin >= TURN * near.distance:
             return near.known
-        pair = self._planned_pair(part, self._own(first), self._own(second))
+        planned = self._joined_pair if self._are_short(first, second) else self._planned_pair
+        pair = planned(part, self._own(first), self._own(second))
         self.pairs.add(form, pair)
         return pair
+
+    def _are_short(self, first: _Offers, second: _Offers) -> bool:
+        """Whether a region costs much of what two neighbours take apart."""
+        apart_s = first.times[first.best].cores_s + second.times[second.best].cores_s
+        return self.machine.cores > 1 and self.machine.parallel_region_s > REGION_SHARE * apart_s
+
+    def _joined_pair(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
+        """The cheapest ways by which two neighbours are one chain, where that costs less than the best alone."""
+        coefficients = coefficients_for(self.machine)
+        best, apart_s = (first.best, second.best), first.times[first.best].cores_s + second.times[second.best].cores_s
+        apart_s -= coefficients.call_s
+        one = cheapest_chain(self.prices, part, self._neighbour(first), self._neighbour(second), apart_s)
+        if one is None or one.algorithms == best:
+            return _Pair(None)
+        one_s = one.time.cores_s * coefficients.least_gain
+        if one_s < apart_s:
+            apart_s = self.prices.time(part, _ways(first, second, best)).cores_s
+        return _Pair(one.algorithms if one_s < apart_s else None, abs(log(one_s / apart_s)))
 
     def _as_one_chain(self, part: Part, first: _Offers, second: _Offers) -> _Pair:
         """The ways by which two neighbours are one chain, where that is cheaper than the best alone or wanted at any cost."""

@@ -205,7 +205,12 @@ class AlgorithmPrices:
         return len(self._expanded(part, algorithms).groups) == 1
 
     def time_as_one_chain(self, part: Part, algorithms: Algorithms, limit_s: float) -> PartTime:
-        """The time of a part of one group as one chain, or the least that it takes if that is more than a limit on all cores."""
+        """The time of a part of one group as one chain, or the least that it takes if that is more than a limit on all cores.
+
+        Of large models it is the time of its division, which is kept between processes.
+        """
+        if self.known.takes_over:
+            return self.time(part, algorithms)
         (group,) = self._expanded(part, algorithms).groups
         try:
             least = None if isinf(limit_s) else least_times_above(self.options.problem(group.chain), limit_s)
