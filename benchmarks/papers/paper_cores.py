@@ -27,6 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import cycle, islice
+from math import ceil
 from pathlib import Path
 
 import tilewright as tw
@@ -150,7 +151,8 @@ def random_tilings(model: ModelPlan, cores: int, count: int, seed: int) -> list[
 
 def _even_seconds(plan: Plan, cores: int) -> float:
     """Seconds on so many cores, were all blocks equally long."""
-    return plan.predicted_seconds * -(-plan.price.blocks // cores) / plan.price.blocks
+    blocks = int(plan.price.blocks)
+    return plan.predicted_seconds * ceil(blocks / cores) / blocks
 
 
 def best_of(model: ModelPlan, tilings: Sequence[Sequence[Plan]], cores: int) -> float:
