@@ -152,7 +152,7 @@ def random_tilings(model: ModelPlan, cores: int, count: int, seed: int) -> list[
 def _even_seconds(plan: Plan, cores: int) -> float:
     """Seconds on so many cores, were all blocks equally long."""
     blocks = int(plan.price.blocks)
-    return plan.predicted_seconds * ceil(blocks / cores) / blocks
+    return float(plan.predicted_seconds * ceil(blocks / cores) / blocks)
 
 
 def best_of(model: ModelPlan, tilings: Sequence[Sequence[Plan]], cores: int) -> float:
