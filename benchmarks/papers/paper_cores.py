@@ -151,15 +151,16 @@ def random_tilings(model: ModelPlan, cores: int, count: int, seed: int) -> list[
 
 def _even_seconds(plan: Plan, cores: int) -> float:
     """Seconds on so many cores, were all blocks equally long."""
-    blocks = int(plan.price.blocks)
-    return float(plan.predicted_seconds * ceil(blocks / cores) / blocks)
+    blocks = plan.price.blocks
+    return plan.predicted_seconds * ceil(blocks / cores) / blocks
 
 
 def best_of(model: ModelPlan, tilings: Sequence[Sequence[Plan]], cores: int) -> float:
     """Simulated seconds of all chains, each with the best of its `FINALISTS` cheapest tilings."""
     rounds = zip(*(islice(cycle(plans[:FINALISTS]), FINALISTS) for plans in tilings), strict=True)
     simulated = [simulate_cores(replace(model, plans=plans), cores).chains_s for plans in rounds]
-    return sum(map(min, zip(*simulated, strict=True)))
+    best_s: list[float] = [min(seconds) for seconds in zip(*simulated, strict=True)]
+    return sum(best_s)
 
 
 def figure_5(names: Iterable[str], machine: Machine, cores: int) -> tuple[list[Comparison], list[str]]:
