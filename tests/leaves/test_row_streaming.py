@@ -273,6 +273,12 @@ def test_special_values_reach_what_they_reach_by_the_interpreter(name: str) -> N
         np.testing.assert_array_equal(np.isinf(found), np.isinf(wanted), err_msg=f"{value} in {where}")
 
 
+def test_long_rows_of_taps_do_not_stream() -> None:
+    """Compilers would take minutes."""
+    with pytest.raises(AssertionError):
+        depthwise((1, 2, 300), 1, (100,))
+
+
 def test_products_are_taken_in_the_order_of_the_taps() -> None:
     """2^24 + 1 - 2^24 is 0 in this order, 1 in the order of columns."""
     graph = depthwise((1, 1, 1, 16), 1, (1, 3), maps=False, pads=(0, 1, 0, 1))

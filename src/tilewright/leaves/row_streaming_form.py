@@ -21,6 +21,8 @@ MOST_STRIDE = 2
 """Between columns: even and odd ones are told apart in registers."""
 MOST_ROWS = 12
 """Rows of sums that wait in registers."""
+MOST_TAPS = 64
+"""Of a row. Compilers take minutes for the text of many more."""
 TEMPORARIES = 5
 """Registers for what is loaded, and for spare."""
 FEW_TAPS = 9
@@ -110,6 +112,8 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
 def _mismatch(operator: Operator, windows: tuple[Window, ...]) -> Mismatch | None:
     """Why lanes may not run along the columns, or rows of sums do not fit the registers; None if all is well."""
     few = all(window.waiting < MOST_ROWS for window in windows[:-1])
+    if windows[-1].taps > MOST_TAPS:
+        return Mismatch.WINDOWS
     return why_no_columns(operator, windows) or (None if few else Mismatch.REGISTERS)
 
 
