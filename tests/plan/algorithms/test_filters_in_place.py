@@ -101,6 +101,20 @@ def test_taps_that_no_output_sees_are_not_read(image: tuple[int, int], stride: i
         assert np.isnan(tw.jit(lambda x: tw.conv2d(x, filters, padding=1, stride=stride))(x)[0, 3]).any()
 
 
+@pytest.mark.parametrize(("size", "is_offered"), [(5, True), (8, False)])
+def test_few_pixels_of_groups(size: int, is_offered: bool) -> None:
+    """25 pixels leave lanes of vectors empty, 64 none."""
+    random = np.random.default_rng(0)
+    x, filters = random.standard_normal((2, 12, size, size)).astype("f4"), random.standard_normal((57, 4, 1, 1)).astype("f4")
+    bias = random.standard_normal(57).astype("f4")
+    compiled = tw.jit(lambda x: tw.relu(tw.conv2d(x, filters, bias, groups=3)))
+    with forced(NAME):
+        found, plans = compiled(x), compiled.lower(tw.spec(x.shape)).model_plan.plans
+    leaves = {operator.leaf.leaf for plan in plans for operator in plan.operators}
+    assert ("filter blocks" in leaves) == is_offered
+    np.testing.assert_allclose(found, compiled(x, interpret=True), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("columns", [23, 60])
 def test_rows_of_many_taps(columns: int) -> None:
     """Those that all pixels of a tile see are a loop; others are of some of its pixels."""

@@ -24,8 +24,10 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.types import WEIGHTED_SUM, Access, Axis, AxisKind, Guard, Operator, Tensor, element_bytes
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected, found_once
 from tilewright.plan.algorithms.padded_image import Slide, SlidingProduct, sliding_product
-from tilewright.plan.algorithms.product_roles import Axes, Build, each, number, plain, points, unchanged
+from tilewright.plan.algorithms.product_roles import Axes, Build, each, number, plain, points, roles_of, unchanged
 
+LEAST_LANES_USED = 0.9
+"""Of vectors along the pixels of groups that no window moves over: fuller ones are multiplied where they lie."""
 VECTORS = 2
 """Of filters in a block: every pixel that is broadcast is multiplied by so many."""
 MOST_TAPS = 256
@@ -34,21 +36,36 @@ MOST_TAPS = 256
 
 @found_once
 def applies(problem: Problem) -> bool:
-    """Whether several constant filters of floats, half a vector or more, meet windows of several taps, and any channels."""
-    sliding = sliding_product(problem)
+    """Whether several constant filters of floats, half a vector or more, meet windows of several taps, and any channels, or few
+    pixels of groups."""
+    sliding = _sliding(problem)
     if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"} or len(sliding.summed_channels) != 1:
         return False
     roles, last, guard = sliding.roles, sliding.slides[-1].tap, sliding.roles.image.guard
     fills = len(roles.filters) == 1 and 2 * points(roles.filters) >= problem.machine.lanes(element_bytes("float32"))
     is_written_down = last is None or points((last,)) <= MOST_TAPS
-    has_windows = points(sliding.taps) > 1 and points(sliding.summed_channels) > 0 and is_written_down
+    meets_some = points(sliding.taps) > 1 or not roles.is_moving
+    has_windows = meets_some and points(sliding.summed_channels) > 0 and is_written_down
     is_padded_by_zeros = guard is None or (guard.otherwise == 0 and not problem.tensors[roles.weights.tensor].is_extreme)
     return fills and has_windows and is_padded_by_zeros and roles.has_constant_filters
 
 
+def _sliding(problem: Problem) -> SlidingProduct | None:
+    """Windows, or the pixels of an image, as one row, that meet the filters of their groups and would leave lanes empty."""
+    found = sliding_product(problem)
+    if found is not None or not any(map(problem.is_constant, range(len(problem.operator.reads)))):
+        return found
+    roles = roles_of(problem, least_outputs=1)
+    if roles is None or roles.is_moving or not roles.group or len(roles.outputs) != 1:
+        return None
+    (pixel,), lanes = roles.outputs, problem.machine.lanes(element_bytes("float32"))
+    fills = points((pixel,)) > LEAST_LANES_USED * lanes * -(-points((pixel,)) // lanes)
+    return None if fills or roles.image.innermost() != pixel.name else SlidingProduct(roles, (Slide(pixel, None, 1, 1),))
+
+
 def _expand(problem: Problem, builder: Builder) -> Tensor:
     """Blocks of filters, the sums, and a map."""
-    sliding = expected(sliding_product(problem))
+    sliding = expected(_sliding(problem))
     roles = sliding.roles
     summed = _summed(sliding)
     filters = _blocks(sliding, builder, summed)
@@ -65,7 +82,7 @@ def _expand(problem: Problem, builder: Builder) -> Tensor:
 
     product = builder.record(build, kind="conv")
     place = (*plain((*roles.batch, *roles.outputs)), roles.channels)
-    return roles.in_place(builder, Access(product.name, place), "fold")
+    return roles.in_place(builder, Access(product.name, place), "fold", merges=True)
 
 
 def _summed(sliding: SlidingProduct) -> Axes:
