@@ -73,7 +73,7 @@ def sums_of_taps(
     sizes = {"n": planned_extent(t.shape[0]), "m": filters} | {f"q{d}": count for d, count in enumerate(window.outputs)}
     taps = {f"k{d}": one.count for d, one in enumerate(seen)}
     extents = sizes | taps
-    place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in extents.items()}
+    place = {axis: axis_index(axis) if extent != 1 else constant(0) for axis, extent in extents.items()}
     row = _number([(place["m"], filters), *((one.backwards(place[f"k{d}"]), one.of) for d, one in enumerate(seen))])
     places = [position(window, d, place[f"q{d}"], place[f"k{d}"]) for d in range(window.rank)]
     each = zip(places, window.extents, strict=True)
@@ -81,7 +81,7 @@ def sums_of_taps(
     read = Access(t.name, (place["n"], row, *places), Guard(limits, 0.0) if limits else None)
     write = Access(result, tuple(place[axis] for axis in sizes))
     kinds = {**dict.fromkeys(sizes, AxisKind.PARALLEL), **dict.fromkeys(taps, AxisKind.REDUCTION)}
-    axes = tuple(Axis(axis, extent, kinds[axis]) for axis, extent in extents.items() if extent > 1)
+    axes = tuple(Axis(axis, extent, kinds[axis]) for axis, extent in extents.items() if extent != 1)
     reduction = SUM if any(axis.kind is AxisKind.REDUCTION for axis in axes) else None
     operator = Operator(name, "overlap", axes, (read,), write, Load(0), reduction, accumulator_of(t.dtype))
     return operator, Tensor(result, tuple(sizes.values()), t.dtype)
