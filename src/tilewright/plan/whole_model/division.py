@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
-from math import inf, isinf
+from math import inf, isinf, prod
 
-from tilewright.graph.types import Chain, Operator
+from tilewright.graph.types import Chain, Operator, planned_extent
 from tilewright.plan.binding import bound
 from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.memory import remembered
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import PricedChain
@@ -416,10 +417,28 @@ class _Dividing:
         between.
 
         Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
-        small in every direction) is on the side of fusion.
+        small in every direction) is on the side of fusion. Products with a few numbers that are in the text, as transforms of
+        tiles are, pack nothing: prices hide what moves between them behind arithmetic.
         """
-        several = sum(any(operator.is_contraction() for operator in part.operators) for part in separate) > 1
-        return self._separate_s(separate) * (1.0 if several else self.options.coefficients.least_gain)
+        apart_s = self._separate_s(separate)
+        about_s = apart_s * self.options.coefficients.least_gain
+        if _count(separate, Operator.is_contraction) < 2:
+            return about_s
+        if self.options.planner is not None or _count(separate, self._has_operands) > 1:
+            return apart_s
+        return min(about_s, apart_s + self._between_s(separate))
+
+    def _has_operands(self, operator: Operator) -> bool:
+        """Whether it is a contraction of which no operand is a matrix of known entries."""
+        return operator.is_contraction() and all(self.chain.tensor(read.tensor).entries is None for read in operator.reads)
+
+    def _between_s(self, parts: list[Part]) -> float:
+        """The time on all cores in which what lies between parts is written and read, if their blocks' level cannot hold it."""
+        machine, made = self.options.machine, {part.chain.output for part in parts}
+        level, beyond = machine.levels[machine.fusion_position : machine.fusion_position + 2]
+        sizes = (_size_bytes(self.chain, tensor) for part in parts for tensor in part.chain.inputs if tensor in made)
+        moved_bytes = sum(2 * size for size in sizes if size > level.usable_bytes / level.shared_by_cores)
+        return moved_bytes / beyond.bandwidth_bytes_per_s / machine.cores
 
     def _separate_s(self, parts: list[Part]) -> float:
         """The time of several chains one after the other on all cores, in one call."""
@@ -451,6 +470,16 @@ class _Dividing:
     def _sorted(self, operators: Iterable[Operator]) -> Operators:
         names = {operator.name for operator in operators}
         return tuple(operator for operator in self.chain.operators if operator.name in names)
+
+
+def _size_bytes(chain: Chain, tensor: str) -> int:
+    """Of a tensor in memory while a chain runs."""
+    return prod(map(planned_extent, chain.tensor(tensor).shape)) * held_bytes(chain, tensor)
+
+
+def _count(parts: Iterable[Part], is_counted: Callable[[Operator], bool]) -> int:
+    """The parts that have such an operator."""
+    return sum(any(map(is_counted, part.operators)) for part in parts)
 
 
 def _names(operators: Operators) -> tuple[str, ...]:
