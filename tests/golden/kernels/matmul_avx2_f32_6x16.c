@@ -28,6 +28,15 @@ static __attribute__((noinline, unused)) void matmul_avx2_f32_6x16_6x2(long k, c
   float32x8 s9 = c0;
   float32x8 s10 = c0;
   float32x8 s11 = c0;
+  const long n_0 = (63) < (k);
+  if (n_0) {
+    __builtin_prefetch(c + 15);
+    __builtin_prefetch(c + c_row + 15);
+    __builtin_prefetch(c + 2 * c_row + 15);
+    __builtin_prefetch(c + 3 * c_row + 15);
+    __builtin_prefetch(c + 4 * c_row + 15);
+    __builtin_prefetch(c + 5 * c_row + 15);
+  }
   for (long p = 0; p < k; p++) {
     float32x8 v0 = *(const float32x8_u *)(b + b_row * p);
     keep_x(v0);
@@ -142,6 +151,15 @@ static __attribute__((noinline, unused)) void matmul_avx2_f32_6x16_6x2_edge(long
   float32x8 s9 = c1;
   float32x8 s10 = c1;
   float32x8 s11 = c1;
+  const long n_0 = (63) < (k);
+  if (n_0) {
+    __builtin_prefetch(c + last + 7);
+    __builtin_prefetch(c + last + c_row + 7);
+    __builtin_prefetch(c + last + 2 * c_row + 7);
+    __builtin_prefetch(c + last + 3 * c_row + 7);
+    __builtin_prefetch(c + last + 4 * c_row + 7);
+    __builtin_prefetch(c + last + 5 * c_row + 7);
+  }
   for (long p = 0; p < k; p++) {
     float32x8 v1 = *(const float32x8_u *)(b + b_row * p);
     keep_x(v1);
@@ -246,6 +264,10 @@ static __attribute__((noinline, unused)) void matmul_avx2_f32_6x16_1x1(long k, c
   (void)c_row;
   const float32x8 c0 = in_8_lanes(0x0p0f);
   float32x8 s0 = c0;
+  const long n_0 = (63) < (k);
+  if (n_0) {
+    __builtin_prefetch(c + 7);
+  }
   for (long p = 0; p < k; p++) {
     const float v0_x = a[a_column * p];
     const float32x8 v0 = (float32x8)in_8_lanes(v0_x);
@@ -270,6 +292,10 @@ static __attribute__((noinline, unused)) void matmul_avx2_f32_6x16_1x1_edge(long
   const int32x8 v0 = (int32x8)(c0 < (int32x8)in_8_lanes(v0_n_lanes));
   (void)v0;
   float32x8 s0 = c1;
+  const long n_0 = (63) < (k);
+  if (n_0) {
+    __builtin_prefetch(c + last - 1);
+  }
   for (long p = 0; p < k; p++) {
     const float v1_x = a[a_column * p];
     const float32x8 v1 = (float32x8)in_8_lanes(v1_x);
