@@ -54,6 +54,6 @@ def _widen(problem: Problem, builder: Builder) -> Tensor:
 JOINED_PIXELS = frozenset({"pointwise", "filter lanes"})
 """Algorithms with one axis of pixels, of which lanes run along either operand: vectors and tiles end at the last pixel, not at
 the end of every row."""
-AS_WRITTEN = Algorithm("as written", Licence.EXACT, applies, _expand, beaten_by=JOINED_PIXELS)
+AS_WRITTEN = Algorithm("as written", Licence.EXACT, applies, _expand, beaten_by=lambda problem: JOINED_PIXELS)
 WIDENED_OPERANDS = Algorithm("widened operands", Licence.EXACT, is_widened, _widen)
 ALGORITHMS = (AS_WRITTEN, WIDENED_OPERANDS)

@@ -6,7 +6,7 @@ graph is expanded by the algorithm chosen for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import field
 from functools import cache, wraps
 from math import prod
@@ -84,6 +84,11 @@ class Problem:
         return self.operator.reads[read].tensor in self.constants
 
 
+def by_none(problem: Problem) -> frozenset[str]:
+    """Of an algorithm that may be the fastest."""
+    return frozenset()
+
+
 @record
 class Algorithm:
     """A way to compute an operator. A file of this folder that defines `ALGORITHM` is found by the registry.
@@ -104,12 +109,13 @@ class Algorithm:
     What makes them would run again for each tile, which no price has favoured, and looking for it takes most of the planning."""
     precision: Precision = Precision.STRICT
     """What it needs at least: errors relative to the largest element of a tile are those of "float32" or, if larger, "fast"."""
-    beaten_by: frozenset[str] = frozenset()
+    beaten_by: Callable[[Problem], frozenset[str]] = by_none
     """Algorithms of which one computes the same products in no more time: where all apply, it is wanted for fusion only."""
 
-    def is_beaten(self, offered: Iterable[Algorithm]) -> bool:
+    def is_beaten(self, problem: Problem, offered: Collection[Algorithm]) -> bool:
         """Whether one of the algorithms that are offered takes no more time than this one."""
-        return bool(self.beaten_by) and self.beaten_by <= {algorithm.name for algorithm in offered}
+        better = self.beaten_by(problem)
+        return bool(better) and better <= {algorithm.name for algorithm in offered}
 
     def is_allowed(self, problem: Problem, precision: Precision) -> bool:
         """Whether an operator may be computed so, whatever it is."""
@@ -120,6 +126,11 @@ def applicable(problem: Problem, precision: Precision = Precision.FLOAT32) -> tu
     """The algorithms that may compute an operator with a precision, in the order of their names."""
     allowed = (algorithm for algorithm in registered() if algorithm.is_allowed(problem, precision))
     return tuple(algorithm for algorithm in allowed if algorithm.applies(problem))
+
+
+def beaten(problem: Problem, offered: Collection[Algorithm]) -> frozenset[Algorithm]:
+    """Those of the algorithms that may compute an operator which are not the fastest, whatever their numbers are."""
+    return frozenset(algorithm for algorithm in offered if algorithm.is_beaten(problem, offered))
 
 
 @cache

@@ -17,7 +17,7 @@ from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
-from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
+from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, beaten, expanded
 from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime
@@ -90,14 +90,16 @@ class _Offers:
     least_s: Mapping[Algorithm, float]
     """On one thread, by arithmetic or traffic alone."""
     best: Algorithm
+    beaten: frozenset[Algorithm]
+    """Those that are not faster whatever their numbers are."""
     source: str = ""
     """The operator of which the times are, if the choice was taken over from it."""
 
     def margin(self) -> float:
         """The logarithm of the ratio by which the best won against all that are not beaten whatever their numbers are."""
-        rivals = [algorithm for algorithm in self.times if algorithm != self.best and not algorithm.is_beaten(self.algorithms)]
+        rivals = self.times.keys() - self.beaten - {self.best}
         others = [self.times[algorithm].cores_s for algorithm in rivals]
-        return log(min(others) / self.times[self.best].cores_s)
+        return log(min(others, default=inf) / self.times[self.best].cores_s)
 
     def rejected(self, winner: Algorithm) -> Iterator[Rejected]:
         """The algorithms that lost, by the times of their plans or by the least that they can cost."""
@@ -149,12 +151,15 @@ class _Choice:
         """Keep the cheapest algorithm of an operator."""
         if operator.write.tensor in self.prices.constants:
             return
-        algorithms = applicable(Problem(operator, self.flow.tensors, self.prices.constants, self.machine), self.precision)
+        algorithms = applicable(self._problem(operator), self.precision)
         if len(algorithms) > 1:
             self.offers[operator.name] = self._offers(operator, algorithms)
             self.chosen[operator.name] = self.offers[operator.name].best
         elif algorithms:
             self.chosen[operator.name] = algorithms[0]
+
+    def _problem(self, operator: Operator) -> Problem:
+        return Problem(operator, self.flow.tensors, self.prices.constants, self.machine)
 
     def _offers(self, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
         """The offers of an operator, or those of a near operator of its form."""
@@ -169,10 +174,11 @@ class _Choice:
 
     def _planned_offers(self, part: Part, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
         """Every algorithm with its time, or the least it takes where that is no less than the best plan takes."""
-        times = self.prices.offers(part, operator, algorithms)
+        slower = beaten(self._problem(operator), algorithms)
+        times = self.prices.offers(part, operator, algorithms, slower)
         least_s = {algorithm: self.prices.least_time(part, {operator.name: algorithm}).thread_s for algorithm in algorithms}
         best = min((algorithm for algorithm in algorithms if not times[algorithm].is_bound), key=times.__getitem__)
-        return _Offers(operator, algorithms, times, least_s, best)
+        return _Offers(operator, algorithms, times, least_s, best, slower)
 
     def _part(self, *operators: Operator) -> Part:
         """Operators that follow each other, each with the maps behind it: made once, as expansions are kept by part."""

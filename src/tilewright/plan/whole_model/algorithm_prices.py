@@ -6,7 +6,7 @@ whole graph may change their shapes as they may there. Equal questions are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isinf, prod
@@ -164,19 +164,22 @@ class AlgorithmPrices:
             self.bounds[key] = self._least_time(self._expanded(part, algorithms))
         return self.bounds[key]
 
-    def offers(self, part: Part, operator: Operator, algorithms: Sequence[Algorithm]) -> dict[Algorithm, PartTime]:
+    def offers(
+        self, part: Part, operator: Operator, algorithms: Sequence[Algorithm], beaten: Collection[Algorithm]
+    ) -> dict[Algorithm, PartTime]:
         """Every algorithm of an operator with its time, or the least it takes where that is no less than the best plan takes.
 
-        What is beaten takes at least as long as the best.
+        What is beaten takes at least as long as the best of the others, if these have a plan.
         """
         if len(algorithms) == 1:
             return {algorithm: self.time(part, {operator.name: algorithm}) for algorithm in algorithms}
         times = {algorithm: self.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
-        beaten = [algorithm for algorithm in algorithms if algorithm.is_beaten(algorithms)]
         planned: dict[Algorithm, PartTime] = {}
         for algorithm in sorted(set(algorithms).difference(beaten), key=lambda algorithm: (times[algorithm], algorithm.name)):
             if all(times[algorithm].cores_s < time.cores_s for time in planned.values()):
                 planned[algorithm] = self.time(part, {operator.name: algorithm})
+        if beaten and min(planned.values()) == NO_PLAN:
+            return self.offers(part, operator, algorithms, ())
         best = replace(min(planned.values()), is_bound=True)
         return times | planned | {algorithm: max(times[algorithm], best) for algorithm in beaten}
 

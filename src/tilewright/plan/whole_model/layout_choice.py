@@ -24,7 +24,7 @@ from tilewright import progress
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
 from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
 from tilewright.machine.machine import Machine
-from tilewright.plan.algorithms.definition import Problem, applicable
+from tilewright.plan.algorithms.definition import Problem, applicable, beaten
 from tilewright.plan.algorithms.padded_image import convolution_of
 from tilewright.plan.types import ImageLayouts
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
@@ -315,7 +315,7 @@ class _Choice:
         algorithms = applicable(problem, self.precision)
         if not algorithms:
             return self.prices.time(part, {}).cores_s
-        times = self.prices.offers(part, problem.operator, algorithms)
+        times = self.prices.offers(part, problem.operator, algorithms, beaten(problem, algorithms))
         return min(time.cores_s for time in times.values() if not time.is_bound)
 
 
