@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from math import inf
 from unittest.mock import patch
 
 import numpy as np
@@ -19,8 +20,9 @@ from tilewright import compiler
 from tilewright.api.kernel import Lowered
 from tilewright.plan.schedule import Storage
 from tilewright.plan.search.exact_search import PlanningProblem
+from tilewright.plan.whole_model import layout_choice
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
-from tilewright.plan.whole_model.layout_choice import ChosenLayouts, Images
+from tilewright.plan.whole_model.layout_choice import LAYOUTS, ChosenLayouts, Images
 from tilewright.precision import Precision
 
 ROUTES = ("constants", "arguments", "onnx")
@@ -72,15 +74,16 @@ def planned(seed: int, algorithm: str) -> Iterator[None]:
 @contextmanager
 def laid_out(*, channels_last: bool) -> Iterator[None]:
     """Inside, all images between operators lie as they are written, or all with channels last."""
-    choose = compiler.choose_layouts
 
-    def chosen(prices: AlgorithmPrices, precision: Precision) -> ChosenLayouts:
-        if not channels_last:
-            return ChosenLayouts(Images({}, {}), {}, {})
-        found = choose(prices, precision)
-        return replace(found, orders=found.every)
+    def last(groups: Mapping[str, object], tables: object) -> dict[str, int]:
+        return dict.fromkeys(groups, LAYOUTS[1])
 
-    with patch.multiple(compiler, choose_layouts=chosen, is_small=lambda graph: False):
+    def written(prices: AlgorithmPrices, precision: Precision) -> ChosenLayouts:
+        return ChosenLayouts(Images({}, {}), {}, {})
+
+    chosen = compiler.choose_layouts if channels_last else written
+    everywhere = patch.multiple(layout_choice, cheapest=last, LEAST_GAIN=inf)
+    with everywhere, patch.multiple(compiler, choose_layouts=chosen, is_small=lambda graph: False):
         yield
 
 
