@@ -148,7 +148,8 @@ def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threa
     artifact, machine = compiler.generate(model_plan), model_plan.machine
 
     def strict() -> Artifact:
-        return compiler.generate(compiler.plan(graph, machine, precision=Precision.STRICT))
+        told = loading.in_range(graph, lambda one: compiler.generate(compiler.plan(one, machine, precision=Precision.STRICT)))
+        return told[1]
 
     executable, constants = loading.load(artifact, graph, machine, threads=threads, strict=strict, runner=runner)
     arguments = [*(inputs[name] for name in graph.inputs), *constants]

@@ -92,7 +92,7 @@ class Options:
             loading.check_runs_here(artifact, self.machine)
 
         def strict() -> Artifact:
-            return replace(self, precision=Precision.STRICT).artifact(graph if whole is None else whole())
+            return replace(self, precision=Precision.STRICT).generated(graph if whole is None else whole())[1]
 
         loaded = loading.load(
             artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict, runner=self.runner

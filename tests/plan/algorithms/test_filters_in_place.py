@@ -84,6 +84,18 @@ def test_loading_finds_filters_that_are_not_finite(value: float, otherwise: floa
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+def test_kernels_that_compute_calls_again_know_filters_that_are_not_finite() -> None:
+    """Winograd reports them in every call; what then computes the call leaves no taps out."""
+    random = np.random.default_rng(0)
+    x, filters = random.standard_normal((1, 4, 14, 14)).astype("f4"), random.standard_normal((32, 4, 3, 3)).astype("f4")
+    filters[3, 1, 0, 0] = np.inf
+    with forced("Winograd F(2x2, 3x3)"):
+        compiled = tw.jit(lambda x: tw.conv2d(x, filters, padding=1)).lower(x).compile()
+    found = compiled(x)
+    assert np.isnan(found[0, 3, 0]).all() and np.isnan(found[0, 3, :, 0]).all(), "zeros of the padding by infinity"
+    np.testing.assert_array_equal(np.isfinite(found).all(axis=(0, 2, 3)), np.arange(32) != 3)
+
+
 @pytest.mark.parametrize("image", [(1, 1), (2, 5), (1, 3)])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_taps_that_no_output_sees_are_not_read(image: tuple[int, int], stride: int) -> None:
