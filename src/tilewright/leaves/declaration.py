@@ -75,6 +75,7 @@ class Mismatch(StrEnum):
     LANES = "no elements side by side along the lanes"
     VECTORS = "vectors compute it"
     REGISTERS = "more rows of sums than registers"
+    TAPS = "too many taps in a row to be written down"
     MICRO_KERNEL = "no micro kernel of its element types"
     COLUMNS = "no columns side by side in the result, or in panels"
     EPILOGUE = "no micro kernel that ends with elementwise operators"

@@ -110,10 +110,10 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
 
 
 def _mismatch(operator: Operator, windows: tuple[Window, ...]) -> Mismatch | None:
-    """Why lanes may not run along the columns, or rows of sums do not fit the registers; None if all is well."""
+    """Why lanes may not run along columns, taps are too many, or rows of sums do not fit registers; None if all is well."""
     few = all(window.waiting < MOST_ROWS for window in windows[:-1])
     if windows[-1].taps > MOST_TAPS:
-        return Mismatch.WINDOWS
+        return Mismatch.TAPS
     return why_no_columns(operator, windows) or (None if few else Mismatch.REGISTERS)
 
 

@@ -66,8 +66,10 @@ def _collecting_seconds(problem: CostProblem) -> float:
 
 
 def _lies_apart(operator: Operator, read: Access, columns: str) -> bool:
-    """Whether neighbours along an axis are no neighbours in what is read: of sums of other things than products, because those of
-    another axis of the result are."""
+    """Whether neighbours along an axis are no neighbours in what is read.
+
+    For other sums than products, only where neighbours along another axis of the result are.
+    """
     if operator.is_product_sum():
         return read.innermost() != columns
     side_by_side = read.indices[-1].axes()

@@ -85,7 +85,7 @@ class Problem:
 
 
 def by_none(problem: Problem) -> frozenset[str]:
-    """Of an algorithm that may be the fastest."""
+    """No other algorithm is known to be as fast."""
     return frozenset()
 
 

@@ -178,7 +178,10 @@ class ProductTile:
         return self.builder.program(name)
 
     def fetch_target(self) -> None:
-        """Prefetch C where steps are many: of rows that begin inside of a line the last one, too."""
+        """Prefetch C where steps are many: a line for each line's width of a row, at its last element.
+
+        Where rows begin inside of a line, the tile before has asked for the first.
+        """
         line, width = LINE_BYTES * 8 // BITS[self.c.dtype], self.shape.vectors * self.shape.lanes
         last = width if not self.shape.has_part else self.last + (width - self.shape.lanes)
         with self.builder.when(self.builder.define(IntegerOperation.LESS, TARGET_STEPS - 1, self.depths[0])):

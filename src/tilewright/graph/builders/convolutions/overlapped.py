@@ -6,7 +6,7 @@
 The outputs of a phase see their own taps (`phases.py`), and where phases see different numbers of them, a convolution for each
 would be a product of a row or two over its own windows. Here all taps are rows of one product, whose image is read once (the
 GEMM and col2im of K. Chellapilla, S. Puri, P. Simard, "High Performance Convolutional Neural Networks for Document Processing",
-2006, backwards), and its sums are those of fewer planes than the image has.
+2006, backwards); it writes a plane for each filter and tap.
 """
 
 from __future__ import annotations
