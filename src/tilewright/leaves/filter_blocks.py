@@ -73,6 +73,15 @@ class _Tile:
                 yield range(taps[0], taps[-1] + 1), ends
 
 
+@record(eq=False)
+class _Sums:
+    """Of a tile: for each pixel, row by row, a vector of sums for each of the masks of filters."""
+
+    tile: _Tile
+    totals: list[list[Variable]]
+    masks: list[Value | None]
+
+
 class _Weights:
     """Where weights lie: elements between neighbours along axes, and between blocks of filters."""
 
@@ -197,7 +206,7 @@ class FilterProgram(WindowProgram):
         masks = [self.mask(filters - first) for first in vectors]
         sums = [[self.builder.variable(self.nothing()) for _ in vectors] for _ in range(tile.rows * tile.pixels)]
         image = self.image_place(self.form.moving - {window.output for window in self.form.around})
-        self.taps(tile, sums, masks, (image + column * self.strides[columns], weights), 0)
+        self.taps(_Sums(tile, sums, masks), (image + column * self.strides[columns], weights), 0)
         write = self.loops.write
         buffer, _ = self.arguments.buffer(write)
         with self.moved(columns, column):
@@ -230,25 +239,23 @@ class FilterProgram(WindowProgram):
 
     # Taps and channels.
 
-    def taps(
-        self, tile: _Tile, sums: list[list[Variable]], masks: list[Value | None], places: tuple[IndexLike, IndexLike], depth: int
-    ) -> None:
+    def taps(self, sums: _Sums, places: tuple[IndexLike, IndexLike], depth: int) -> None:
         """The products of all taps from a dimension on, of those inside of the image; `places` are of image and weights."""
         if depth == len(self.form.around):
-            self.channels(tile, sums, masks, places, range(1))
+            self.channels(sums, places, range(1))
             return
         window = self.form.around[depth]
         with self.builder.loop("tap", 0, window.taps) as tap:
             position = self.position(window.output) * window.stride + tap * window.dilation
             image = places[0] + tap * self.strides[window.tap]
             weights = places[1] + tap * self.stride(self.weights.strides[window.tap])
-            if tile.rows > 1 and depth == len(self.form.around) - 1:
-                self.pair(window, position, partial(self.channels, tile, sums, masks, (image, weights)))
+            if sums.tile.rows > 1 and depth == len(self.form.around) - 1:
+                self.pair(window, position, partial(self.channels, sums, (image, weights)))
                 return
             with ExitStack() as inside:
                 for condition in self.limits(window, position, position):
                     inside.enter_context(self.builder.when(condition))
-                self.taps(tile, sums, masks, (image, weights), depth + 1)
+                self.taps(sums, (image, weights), depth + 1)
 
     def pair(self, window: Window, position: IndexLike, body: Callable[[range], None]) -> None:
         """What is done for those of two rows that see the image, the first by a tap at some position."""
@@ -264,52 +271,36 @@ class FilterProgram(WindowProgram):
         with self.builder.otherwise(), self.builder.when(second):
             body(range(1, 2))
 
-    def channels(
-        self,
-        tile: _Tile,
-        sums: list[list[Variable]],
-        masks: list[Value | None],
-        places: tuple[IndexLike, IndexLike],
-        rows: range,
-    ) -> None:
+    def channels(self, sums: _Sums, places: tuple[IndexLike, IndexLike], rows: range) -> None:
         """The products of a row of taps. Pixels that neighbours see, too, are loaded again: no registers are left for them."""
         builder, channel = self.builder, self.form.channel
         with builder.loop("channel", *self.channels_now) as c:
             image = places[0] + c * self.strides[channel]
             weights = places[1] + c * self.stride(self.weights.strides[channel])
-            self.ask_for_next(tile, image)
-            for taps, ends in tile.runs():
+            self.ask_for_next(sums.tile, image)
+            for taps, ends in sums.tile.runs():
                 if len(taps) > MOST_WRITTEN:
                     with builder.loop("column_tap", taps.start, taps.stop) as one:
-                        self.tap(tile, sums, masks, (image, weights), rows, one, ends)
+                        self.tap(sums, (image, weights), rows, one, ends)
                     continue
                 for tap in taps:
-                    self.tap(tile, sums, masks, (image, weights), rows, tap, ends)
+                    self.tap(sums, (image, weights), rows, tap, ends)
 
-    def tap(
-        self,
-        tile: _Tile,
-        sums: list[list[Variable]],
-        masks: list[Value | None],
-        places: tuple[IndexLike, IndexLike],
-        rows: range,
-        tap: IndexLike,
-        ends: tuple[int, int],
-    ) -> None:
+    def tap(self, sums: _Sums, places: tuple[IndexLike, IndexLike], rows: range, tap: IndexLike, ends: tuple[int, int]) -> None:
         """The products of a tap of a row, with the pixels between two ends."""
         builder, columns = self.builder, self.form.columns
         (image_buffer, _), (weights_buffer, _) = (self.arguments.buffer(read) for read in self.loops.reads[:2])
         step, between = self.stride(self.weights.strides[columns.tap]), self.strides[columns.output]
         lanes = [
             builder.load(weights_buffer, places[1] + tap * step + number * self.lanes, self.type, mask)
-            for number, mask in enumerate(masks)
+            for number, mask in enumerate(sums.masks)
         ]
         for row in rows:
             place = places[0] + tap * self.strides[columns.tap] + row * self.below(self.strides.__getitem__)
             seen_from = builder.define(IntegerOperation.OPAQUE, place)
             for pixel in range(*ends):
                 pixels = builder.broadcast(image_buffer, seen_from + pixel * between, self.type)
-                for total, weight in zip(sums[row * tile.pixels + pixel], lanes, strict=True):
+                for total, weight in zip(sums.totals[row * sums.tile.pixels + pixel], lanes, strict=True):
                     builder.assign(total, builder.multiply_add(pixels, weight, total))
 
     def ask_for_next(self, tile: _Tile, image: IndexLike) -> None:

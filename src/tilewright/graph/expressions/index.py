@@ -12,7 +12,7 @@ divisors m and n:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -196,6 +196,18 @@ def of_extent(extent: Extent) -> Index:
     ('s + -1', '4')
     """
     return constant(extent) if isinstance(extent, int) else Index(((extent, 1),))
+
+
+def number_of(digits: Sequence[tuple[Index, int]]) -> Index:
+    """The number of these digits, the last one changing fastest, each with how many values it has.
+
+    >>> str(number_of([(axis("h"), 3), (axis("w"), 4)]))
+    '4*h + w'
+    """
+    number = constant(0)
+    for digit, count in digits:
+        number = number * count + digit
+    return number
 
 
 def floordiv(dividend: Index, divisor: int, extents: Mapping[str, int] | None = None) -> Index:

@@ -43,9 +43,9 @@ def applies(problem: Problem) -> bool:
         return False
     roles, last, guard = sliding.roles, sliding.slides[-1].tap, sliding.roles.image.guard
     fills = len(roles.filters) == 1 and 2 * points(roles.filters) >= problem.machine.lanes(element_bytes("float32"))
-    is_written_down = last is None or points((last,)) <= MOST_TAPS
+    has_few_taps = last is None or points((last,)) <= MOST_TAPS
     meets_some = points(sliding.taps) > 1 or not roles.is_moving
-    has_windows = meets_some and points(sliding.summed_channels) > 0 and is_written_down
+    has_windows = meets_some and points(sliding.summed_channels) > 0 and has_few_taps
     is_padded_by_zeros = guard is None or (guard.otherwise == 0 and not problem.tensors[roles.weights.tensor].is_extreme)
     return fills and has_windows and is_padded_by_zeros and roles.has_constant_filters
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.expressions.index import Index, constant, floordiv, mod
+from tilewright.graph.expressions.index import Index, floordiv, mod, number_of
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.rewrites.rebuild import unused
@@ -196,10 +196,7 @@ def number(axes: Sequence[Axis]) -> Index:
     >>> str(number((Axis("h", 3), Axis("w", 4))))
     '4*h + w'
     """
-    total = constant(0)
-    for axis in axes:
-        total = total * points((axis,)) + axis_index(axis.name)
-    return total
+    return number_of([(axis_index(axis.name), points((axis,))) for axis in axes])
 
 
 def digits(place: Index, axes: Sequence[Axis]) -> dict[str, Index]:

@@ -18,7 +18,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.convolutions.windows import Window, inside, position
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.expressions.index import Index, constant
+from tilewright.graph.expressions.index import Index, constant, number_of
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Guard, Operator, Tensor, planned_extent
@@ -44,7 +44,7 @@ def _rows(w: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
     channels, filters, *kernel = map(planned_extent, w.shape)
     sizes = {"m": filters, **{f"k{d}": taps for d, taps in enumerate(kernel)}, "c": channels}
     taps = [axis_index(f"k{d}") for d in range(len(kernel))]
-    row = _number([(axis_index("m"), filters), *zip(taps, kernel, strict=True)])
+    row = number_of([(axis_index("m"), filters), *zip(taps, kernel, strict=True)])
     write = Access(result, (row, axis_index("c"), *(constant(0) for _ in kernel)))
     axes = tuple(Axis(axis, extent) for axis, extent in sizes.items())
     read = Access(w.name, (axis_index("c"), axis_index("m"), *taps))
@@ -74,7 +74,7 @@ def sums_of_taps(
     taps = {f"k{d}": one.count for d, one in enumerate(seen)}
     extents = sizes | taps
     place = {axis: axis_index(axis) if extent != 1 else constant(0) for axis, extent in extents.items()}
-    row = _number([(place["m"], filters), *((one.backwards(place[f"k{d}"]), one.of) for d, one in enumerate(seen))])
+    row = number_of([(place["m"], filters), *((one.backwards(place[f"k{d}"]), one.of) for d, one in enumerate(seen))])
     places = [position(window, d, place[f"q{d}"], place[f"k{d}"]) for d in range(window.rank)]
     each = zip(places, window.extents, strict=True)
     limits = tuple(limit for index, extent in each for limit in inside(index, extent, extents))
@@ -85,11 +85,3 @@ def sums_of_taps(
     reduction = SUM if any(axis.kind is AxisKind.REDUCTION for axis in axes) else None
     operator = Operator(name, "overlap", axes, (read,), write, Load(0), reduction, accumulator_of(t.dtype))
     return operator, Tensor(result, tuple(sizes.values()), t.dtype)
-
-
-def _number(digits: Sequence[tuple[Index, int]]) -> Index:
-    """The number of these digits, each with how many values it has."""
-    number = constant(0)
-    for digit, count in digits:
-        number = number * count + digit
-    return number

@@ -22,7 +22,7 @@ from tilewright.graph.builders.convolutions.spread import Spread
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Taps, Window
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.expressions.extents import minus, plus, times
-from tilewright.graph.expressions.index import Index, constant
+from tilewright.graph.expressions.index import Index, constant, number_of
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import are_known
@@ -240,7 +240,7 @@ def _filters(w: Tensor, part: Part, group: int, *, name: str, result: str) -> tu
     place = {**_places(sizes), "m": axis_index("m")}
     taps = [constant(some[0].taps - 1) - place[f"k{d}"] for d, some in enumerate(part.along)]
     numbers = [place[f"r{d}"] + some[0].first + taps[d] * some[0].step for d, some in enumerate(part.along)]
-    row = _number(
+    row = number_of(
         [(place["g"], group), (place["m"], filters), *((place[f"r{d}"], count) for d, count in enumerate(part.lengths))]
     )
     read = Access(w.name, (place["g"] * channels + place["c"], place["m"], *numbers))
@@ -315,16 +315,8 @@ def _read(part: Part, y: Tensor, last: tuple[Phase, ...], place: dict[str, Index
         limits += [row - first] if first and is_guarded else []
         limits += [constant(end - 1) - row] if end < strides[d] and is_guarded else []
         rows.append((row - some[0].number if len(here) > 1 else constant(first - some[0].number), len(some)))
-    indices = (place["n"], _number(rows), *(place[f"q{d}"] for d in range(len(strides))))
+    indices = (place["n"], number_of(rows), *(place[f"q{d}"] for d in range(len(strides))))
     return Access(y.name, indices, Guard(tuple(limits), 0.0) if limits else None)
-
-
-def _number(digits: Sequence[tuple[Index, int]]) -> Index:
-    """The number of these digits, each with how many values it has."""
-    number = constant(0)
-    for digit, count in digits:
-        number = number * count + digit
-    return number
 
 
 def _places(sizes: Mapping[str, Extent]) -> dict[str, Index]:
