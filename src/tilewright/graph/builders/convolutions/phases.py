@@ -84,8 +84,17 @@ def joined(found: Sequence[Phase]) -> tuple[tuple[Phase, ...], ...]:
     return tuple(tuple(some) for _, some in alike)
 
 
+MOST_RUN_TIME_PHASES = 16
+"""Of images whose extents are known at run time."""
+
+
 def has_phases(found: Spread) -> bool:
-    """Whether it is known where phases begin, and how many outputs there are beside `stride` for each input."""
+    """Whether it is known where phases begin, and how many outputs there are beside `stride` for each input.
+
+    Over extents known at run time, many phases are as many convolutions whose planning takes minutes.
+    """
+    if prod(found.taps.strides) > MOST_RUN_TIME_PHASES and not are_known(found.extents):
+        return False
     each = zip(found.outputs, found.extents, found.taps.strides, strict=True)
     more = (minus(output, times(extent, stride)) for output, extent, stride in each if not isinstance(output, int))
     return are_known((*found.begins, *more))
