@@ -67,8 +67,8 @@ LEAST_PIXELS_IN_PLACE = 6
 LEAST_FILTERS_USED = 0.7
 """Of filters in place: share of the lanes of a vector that have filters, so that no other algorithm is asked for."""
 LEAST_STRIDED_CHANNELS = 16
-"""Of windows that move by steps: copies of so many take 1.05 to 1.6 times as long as filters in place (Zen 4, AVX-512; 1.0 to 2.1
-with AVX2; elsewhere not measured), though their price may be less."""
+"""Of windows that move by steps: copies of so many take 1.05 to 1.6 times as long as filters in place (Zen 4, 512-bit vectors;
+1.0 to 2.1 with 256 bits; elsewhere not measured), though their price may be less."""
 LEAST_COPIED_PIXELS = 4
 """Of a row of bytes: rows of fewer pixels are copied element by element."""
 MANY_CHANNELS = 16
