@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
@@ -185,12 +185,14 @@ def by_name() -> KernelsByName:
 
 
 class Kernels(tuple[MicroKernel, ...]):
-    """Micro kernels, which what planning remembers goes by: their hash is that of the first, and of their number."""
+    """Micro kernels, whose hash is computed once: what planning remembers goes by it."""
 
-    __slots__ = ()
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
 
     def __hash__(self) -> int:
-        return hash((len(self), self[0] if self else None))
+        return self._hash
 
 
 def for_machine(

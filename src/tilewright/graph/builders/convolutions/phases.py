@@ -35,10 +35,15 @@ Along: TypeAlias = Sequence[Sequence[tuple["Phase", ...]]]
 
 FEW_FILTERS = 4
 """Of each group."""
-FEW_ROWS, MOST_PHASES, LEAST_CHANNELS = 4, 16, 16
-"""Of the products of phases, in the mean, for which all taps are rows of one product; of the phases, which add up taps apart; and
-of the image, so that multiplying takes more than adding up (5x5 by two, 8 to 3 channels of 128 x 128: 0.50 ms so, 0.27 by phases,
-Zen 4)."""
+FEW_ROWS = 4
+"""Of the products of phases, in the mean: all taps are rows of one product then."""
+MOST_PHASES = 16
+"""That add up the taps of one product, each its own."""
+LEAST_CHANNELS = 16
+"""Of an image that all taps multiply at once, so that multiplying takes more than adding up (5x5 by two, 8 to 3 channels of
+128 x 128: 0.50 ms so, 0.27 by phases, Zen 4)."""
+MOST_RUN_TIME_PHASES = 16
+"""Of an image whose extents are known at run time."""
 MOST_APART = 4
 """Phases whose results lanes put side by side."""
 
@@ -82,10 +87,6 @@ def joined(found: Sequence[Phase]) -> tuple[tuple[Phase, ...], ...]:
     """
     alike = groupby(found, lambda phase: (phase.taps, phase.shift, phase.taps and phase.first - phase.number))
     return tuple(tuple(some) for _, some in alike)
-
-
-MOST_RUN_TIME_PHASES = 16
-"""Of images whose extents are known at run time."""
 
 
 def has_phases(found: Spread) -> bool:
