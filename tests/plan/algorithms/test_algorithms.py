@@ -19,6 +19,7 @@ from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
+from tilewright.machine import Machine
 from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, registered
 from tilewright.precision import Precision
 
@@ -149,3 +150,13 @@ def test_maps_gather_few_taps(taps: int, is_offered: bool) -> None:
     turned = replace(problem.operator, write=replace(write, indices=(write.indices[0], *reversed(write.indices[1:]))))
     found = applicable(Problem(turned, problem.tensors, problem.constants, problem.machine))
     assert ("map of taps" in {algorithm.name for algorithm in found}) == is_offered
+
+
+def test_windows_beside_each_other_are_not_free_to_load() -> None:
+    """Rows stream past once, though a map of nine windows has as many functions: depthwise 3x3, ReLU behind it."""
+    builder = Builder("depthwise")
+    image, weights = builder.input("x", (1, 200, 33, 33), "float32"), builder.constant(integers((200, 1, 3, 3), "float32"))
+    window = window_of((33, 33), (3, 3), where="Conv", pads=(1, 1, 1, 1))
+    conv = builder.record(convolution, image, weights, window, 200, kind="conv")
+    plan = compiler.plan(builder.graph((builder.map("relu", conv, dtype="float32").name,)), Machine.named("zen4"))
+    assert [operator.leaf.leaf for chain in plan.plans for operator in chain.operators if operator.leaf] == ["row streaming"]
