@@ -20,7 +20,6 @@ from tilewright.errors import InvalidModel, PositionError, ShapeError, Tilewrigh
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.later_readers import read_exactly
 from tilewright.frontend.onnx.model import Array, Node, live_nodes
-from tilewright.frontend.onnx.recorded import evaluated, rollback, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
@@ -29,6 +28,7 @@ from tilewright.graph.builders.builder import Builder, NotKnown
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.licences import with_exact
 from tilewright.graph.needed_operators import needed_operators
+from tilewright.graph.recorded import evaluated, rollback, that_bind_symbols
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify_stage
 

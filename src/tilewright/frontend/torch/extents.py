@@ -1,0 +1,74 @@
+"""Extents that torch's compiler knows as expressions of symbols (`torch.SymInt`) become extents of dimensions."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import torch
+
+from tilewright.errors import UnsupportedOperation
+from tilewright.graph.expressions import extents
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent
+
+LARGEST = 1 << 20
+"""Of dimensions of which torch knows no smaller bound."""
+
+
+def extent_of(extent: Any) -> Extent:
+    """The extent that an int or a `SymInt` is. Raises `UnsupportedOperation` for expressions that extents cannot be.
+
+    >>> extent_of(3)
+    3
+    """
+    if isinstance(extent, torch.SymInt):
+        environment = extent.node.shape_env
+        return _of_expression(environment.replace(extent.node.expr), environment)
+    return int(extent)
+
+
+def shape_of(value: Any) -> tuple[Extent, ...]:
+    """The extents of a tensor of torch's compiler."""
+    return tuple(map(extent_of, value.shape))
+
+
+def _of_expression(expression: Any, environment: Any) -> Extent:
+    """An expression of SymPy, over symbols whose ranges the environment knows."""
+    if expression.is_Integer:
+        return int(expression)
+    if expression.is_Symbol:
+        return _dimension(expression, environment)
+    operation = _operation(expression)
+    if operation is None:
+        raise UnsupportedOperation(f"an extent of {expression}", why=f"extents have no {type(expression).__name__}")
+    found: Extent = operation(*(_of_expression(argument, environment) for argument in expression.args))
+    return found
+
+
+def _operation(expression: Any) -> Any:
+    """The function of extents that computes an expression from its arguments; None where there is none."""
+    if expression.is_Pow:
+        exponent = expression.args[1]
+        is_power = exponent.is_Integer and exponent > 0
+        return (lambda base, _: extents.times(*[base] * int(exponent))) if is_power else None
+    return _OPERATIONS.get(type(expression).__name__)
+
+
+_OPERATIONS = {
+    "Add": extents.plus,
+    "Mul": extents.times,
+    "FloorDiv": extents.quotient,
+    "CleanDiv": extents.quotient,
+    "Mod": extents.remainder,
+    "PythonMod": extents.remainder,
+    "Min": lambda *given: reduce(extents.minimum, given),
+    "Max": lambda *given: reduce(extents.maximum, given),
+}
+
+
+def _dimension(symbol: Any, environment: Any) -> SymbolicExtent:
+    bounds = environment.var_to_range[symbol]
+    low = max(int(bounds.lower), 0) if bounds.lower.is_Integer else 0
+    high = min(int(bounds.upper), LARGEST) if bounds.upper.is_Integer else LARGEST
+    hint = int(environment.backed_var_to_val.get(symbol, low))
+    return SymbolicExtent(str(symbol), low, max(low, high), min(max(hint, low), high))

@@ -1,0 +1,1 @@
+"""Lowerings of ATen's operators, by groups."""
