@@ -151,7 +151,7 @@ class Recording:
             raise UnsupportedOperation(f"a value of type {type(example).__name__}")
         if type(example).__name__ not in ("Tensor", "FakeTensor", "Parameter", "FunctionalTensor"):
             raise UnsupportedOperation(f"a tensor of the class {type(example).__name__}")
-        if example.layout is not torch.strided or example.device.type != "cpu" or example.dtype not in NAMES:
+        if example.layout is not torch.strided or not example.is_cpu or example.dtype not in NAMES:
             raise UnsupportedOperation(f"a tensor of {example.dtype}, {example.layout}, on {example.device.type}")
         tensor = self.builder.input(node.name, shape_of(example), NAMES[example.dtype])
         self._placeholders[tensor.name] = node
