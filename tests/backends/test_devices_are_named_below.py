@@ -59,6 +59,8 @@ TARGETS = re.compile(r"(?:named\(|target=|--target )[\"']?[\w-]+[\"']?")
 ALLOWED = {
     ("api/onnx/", "cpu"): "the provider and the device of onnxruntime's interface",
     ("api/onnx/", "cpus"): "the same",
+    ("api/torch/", "cpu"): "the device of torch's tensors, and its operators that have the name of it",
+    ("frontend/torch/", "cpu"): "the same",
     ("cli/", "cpu"): "what `tilewright machine` measures, and `tune --fit` fits, in the words of their help",
     ("cli/", "cpus"): "the same",
     ("settings.py", "cpu"): "the same of TILEWRIGHT_CALIBRATE",
