@@ -1,0 +1,326 @@
+"""Weights of a compiled graph that are frozen: packed once, looked at in every call, packed again when they have changed.
+
+A call compares, for every frozen tensor, what PyTorch shows of a change: its identity (another parameter), its version (writes in
+place, optimizers, `load_state_dict`), and the address of its elements (`p.data = x`). Writes through `p.data` and through NumPy
+show in none of them: `refresh` is for those.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import Any, TypeAlias
+
+import torch
+
+from tilewright.records import record
+
+Run: TypeAlias = Callable[[list[Any]], list[Any]]
+"""Takes the arguments of the graph, frozen ones included, and clears their list; gives the outputs."""
+Build: TypeAlias = Callable[[Sequence[torch.Tensor | None]], Run]
+"""Packs weights: a tensor for every place, or None where the weight stays an input. It keeps none of the tensors."""
+
+PAYING_CALLS = 4
+"""So many calls without a change are taken to pay for a packing."""
+WASTED, REPLACED, HARDLY_USED, PATIENCE = 16, 4, 1, 32
+"""What a weight owes for a packing that served no other call: where it changed itself, and where another tensor took its place;
+for one that served some calls; and how much makes it an input."""
+
+_VERSION, _ADDRESS = attrgetter("_version"), torch.Tensor.data_ptr
+
+
+State: TypeAlias = tuple[int, int, int]
+"""Identity, version and address of a tensor."""
+
+
+@record
+class _Seal:
+    """What tensors looked like before they were packed."""
+
+    marks: list[int]
+    """All identities, then all versions, then all addresses: compared at once."""
+
+    @staticmethod
+    def of(tensors: Sequence[torch.Tensor]) -> _Seal:
+        """Raises `RuntimeError` for a tensor that counts no versions."""
+        return _Seal(_marks(tensors))
+
+    def holds(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether these are the same tensors, and nothing shows that they have changed."""
+        try:
+            return _marks(tensors) == self.marks
+        except RuntimeError:  # a tensor of inference mode was swapped in
+            return False
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The identities."""
+        return tuple(self.marks[: len(self.marks) // 3])
+
+    @property
+    def states(self) -> list[State]:
+        """Of every tensor."""
+        count = len(self.marks) // 3
+        return [(self.marks[n], self.marks[n + count], self.marks[n + 2 * count]) for n in range(count)]
+
+    def is_over_memory_of(self, other: _Seal) -> bool:
+        """Whether another tensor stands over the same memory at a place: it has replaced this one, or will."""
+        pairs = zip(self.states, other.states, strict=True)
+        return any(i != j and p == q and p != 0 for (i, _, p), (j, _, q) in pairs)
+
+
+def _marks(tensors: Sequence[torch.Tensor]) -> list[int]:
+    return [*map(id, tensors), *map(_VERSION, tensors), *map(_ADDRESS, tensors)]
+
+
+@dataclass(slots=True)
+class _History:
+    """How well packing has paid for a set of tensors."""
+
+    seal: _Seal
+    debts: list[int]
+    """By tensor: rises with changes that come before enough calls were served."""
+    is_first: bool
+    """Whether this packing was made for no change."""
+    calls: int = 0
+    """Served without a change, after the one that it was packed for."""
+
+    def debts_of(self, seal: _Seal) -> list[int]:
+        """Where these tensors look so now."""
+        if self.calls >= PAYING_CALLS:
+            return [0] * len(self.debts)
+        pairs = zip(self.debts, self.seal.states, seal.states, strict=True)
+        return [debt + self._rise(before, now) for debt, before, now in pairs]
+
+    def _rise(self, before: State, now: State) -> int:
+        if self.is_first or before == now:
+            return 0
+        if self.calls:
+            return HARDLY_USED
+        return WASTED if before[0] == now[0] else REPLACED
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class _Packed:
+    """Weights that were packed, and what runs with them."""
+
+    take: Callable[[list[Any]], Sequence[Any]]
+    seal: _Seal
+    run: Run
+    history: _History
+    storages: list[weakref.ref[Any]] = field(default_factory=list)
+    """With what drops this when one of them dies."""
+
+
+class FrozenWeights:
+    """A compiled graph whose weights are packed: called with the list of its arguments.
+
+    `places` say which arguments are weights; `build` packs them. What was packed is kept for every set of tensors, found by their
+    identities: under regional compilation one graph serves many layers. It is dropped when the storage of one of them dies; only
+    storages are held, and weakly, so that `swap_tensors` works and replaced weights are freed. Calls are safe from several
+    threads at once: of those that meet the same change, one packs, the others wait.
+
+    A change costs one packing, which pays if calls without a change follow. Where they do not, in a loop that trains and
+    evaluates, a weight becomes an input, for good and for all sets: if it *changed twice on the calls*, which is defined so.
+
+    - A packing that was made for a change is wasted if the very next call with these tensors finds a change again. The first
+      packing of a set never counts: a model is often called once, to be compiled, before its weights are loaded.
+    - A weight that has changed in place for two wasted packings becomes an input; eight, where other tensors took its place:
+      they may be of a new model. All is forgiven once a packing has served `PAYING_CALLS` calls that found no change.
+    - A packing that served fewer calls than that counts for little, not for nothing: a loop that evaluates on few batches packs
+      32 times.
+
+    So weights may be swapped back and forth for ever (adapters that are merged and unmerged, averages of weights) if calls
+    follow, and an optimizer's step before every call costs three packings in all. Weights that change are told apart from those
+    that do not: a frozen body stays packed while its adapters are trained. Tensors of inference mode, which count no versions,
+    become inputs at once.
+    """
+
+    _boxed_call = True
+
+    def __init__(self, places: Sequence[int], build: Build) -> None:
+        self._places, self._build = tuple(places), build
+        self._lock = threading.RLock()
+        self._sets: dict[tuple[int, ...], _Packed] = {}
+        self._gone: _History | None = None
+        self.packings = 0
+        """So many times weights were packed."""
+        self._freeze(tuple(range(len(self._places))))
+        _living.add(self)
+
+    def __call__(self, arguments: list[Any]) -> list[Any]:
+        """The outputs; the list is cleared. Raises what `build` and its result raise."""
+        packed = self._last
+        tensors = packed.take(arguments)  # held while kernels run, which read some of them as they are
+        if packed.seal.holds(tensors):
+            packed.history.calls += 1
+            return packed.run(arguments)
+        del packed  # what is replaced is freed before anything is packed
+        tensors = self._take(arguments)
+        return self._found(tensors, arguments)(arguments)
+
+    @property
+    def frozen(self) -> tuple[int, ...]:
+        """The places whose weights are packed; others have become inputs."""
+        return tuple(self._places[number] for number in self._frozen)
+
+    @property
+    def sets(self) -> int:
+        """So many sets of tensors are packed now."""
+        return len(self._sets)
+
+    def refresh(self) -> None:
+        """Pack all again, each set at its next call, whatever shows of it. What weights cost so far is forgotten."""
+        with self._lock:
+            self._forget()
+
+    def _freeze(self, numbers: tuple[int, ...]) -> None:
+        """These weights, of the places by their numbers, and no others."""
+        self._frozen = numbers
+        self._take = _taking([self._places[number] for number in numbers])
+        self._never = _never(self._take)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._last, self._gone = self._never, None
+        self._sets.clear()
+
+    def _found(self, tensors: Sequence[torch.Tensor], arguments: list[Any]) -> Run:
+        """What runs with these arguments: found without waiting for other threads, unless it must be packed."""
+        known = self._sets.get((*map(id, tensors),))
+        if known is None or not known.seal.holds(tensors):
+            del known
+            with self._lock:
+                return self._found_alone(arguments)
+        known.history.calls += 1
+        if self._lock.acquire(blocking=False):
+            try:
+                self._last = known if self._sets.get(known.seal.ids) is known else self._never
+            finally:
+                self._lock.release()
+        return known.run
+
+    def _found_alone(self, arguments: list[Any]) -> Run:
+        tensors = self._take(arguments)
+        known = self._sets.get((*map(id, tensors),))
+        if known is not None and known.seal.holds(tensors):
+            known.history.calls += 1
+            self._last = known
+            return known.run
+        del known
+        if uncounted := {number for number, tensor in zip(self._frozen, tensors, strict=True) if tensor.is_inference()}:
+            return self._given_up(uncounted, arguments)
+        history = self._history(_Seal.of(tensors))
+        if restless := {number for number, debt in zip(self._frozen, history.debts, strict=True) if debt >= PATIENCE}:
+            return self._given_up(restless, arguments)
+        return self._packed(tensors, history)
+
+    def _given_up(self, numbers: set[int], arguments: list[Any]) -> Run:
+        """What runs where these weights are inputs."""
+        self._freeze(tuple(number for number in self._frozen if number not in numbers))
+        return self._found_alone(arguments)
+
+    def _history(self, seal: _Seal) -> _History:
+        """Of tensors that are to be packed. What was packed of them, and of others over the same memory, is dropped."""
+        replaced = [packed for packed in (*self._sets.values(),) if packed.seal.is_over_memory_of(seal)]
+        known = self._sets.get(seal.ids)
+        for packed in (*replaced, *([known] if known else [])):
+            self._drop(packed)
+        before, self._gone = self._gone, None
+        return _History(seal, [0] * len(seal.ids) if before is None else before.debts_of(seal), before is None)
+
+    def _packed(self, tensors: Sequence[torch.Tensor], history: _History) -> Run:
+        """Pack tensors whose seal was made before, so that a change meanwhile shows in the next call."""
+        given: list[Any] = [None] * len(self._places)
+        for number, tensor in zip(self._frozen, tensors, strict=True):
+            given[number] = tensor
+        run = self._build(given)
+        packed = _Packed(self._take, history.seal, run, history)
+        drop = partial(_drop, weakref.ref(self), weakref.ref(packed))
+        packed.storages.extend(weakref.ref(storage, drop) for storage in _storages(tensors))
+        self._sets[history.seal.ids] = self._last = packed
+        self._count(len(tensors))
+        return run
+
+    def _drop(self, packed: _Packed) -> None:
+        """Let go of a set. Takes no lock: garbage is collected anywhere."""
+        key = packed.seal.ids
+        if self._sets.get(key) is packed:
+            self._sets.pop(key, None)
+            self._gone = packed.history
+        if self._last is packed:
+            self._last = self._never
+
+    def _count(self, packed: int) -> None:
+        global _packings
+        if packed:
+            self.packings += 1
+            with _counting:
+                _packings += 1
+
+
+_living: weakref.WeakSet[FrozenWeights] = weakref.WeakSet()
+_counting = threading.Lock()
+_packings = 0
+
+
+def packings() -> int:
+    """So many times weights were packed in this process, of all graphs."""
+    return _packings
+
+
+def refresh() -> None:
+    """Pack the weights of all compiled graphs again, each at its next call.
+
+    For changes that PyTorch does not show: writes through `p.data`, as in `p.data.mul_(2)`, and through NumPy.
+    """
+    for weights in list(_living):
+        weights.refresh()
+
+
+def _drop(owner: weakref.ref[FrozenWeights], packed: weakref.ref[_Packed], _storage: object) -> None:
+    weights, dead = owner(), packed()
+    if weights is not None and dead is not None:
+        weights._drop(dead)
+
+
+def _storages(tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
+    """Each storage once."""
+    return iter({id(storage): storage for storage in (tensor.untyped_storage() for tensor in tensors)}.values())
+
+
+def _taking(places: Sequence[int]) -> Callable[[list[Any]], Sequence[Any]]:
+    """What takes the arguments of these places.
+
+    >>> _taking([2, 0])([1, 2, 3]), _taking([1])([1, 2, 3]), _taking([])([1, 2, 3])
+    ((3, 1), (2,), ())
+    """
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda arguments: (arguments[places[0]],)) if places else (lambda arguments: ())
+
+
+def _never(take: Callable[[list[Any]], Sequence[Any]]) -> _Packed:
+    """A set that no tensors are."""
+    seal = _Seal([0])
+    return _Packed(take, seal, _not_run, _History(seal, [], is_first=True))
+
+
+def _not_run(arguments: list[Any]) -> list[Any]:
+    raise AssertionError("no object has the identity 0")
+
+
+def _new_locks() -> None:
+    """Another thread may have held them when the process was forked."""
+    global _counting
+    _counting = threading.Lock()
+    for weights in list(_living):
+        weights._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_locks)
