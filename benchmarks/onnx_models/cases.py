@@ -57,7 +57,7 @@ def make(name: str, *, small: bool = False, seed: int = 0) -> ModelCase:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         case = {**PUBLISHED, **MODELS, **LARGER}[name](small)
-        _settle(case.module, case.args)
+        settle(case.module, case.args)
     return case
 
 
@@ -179,7 +179,7 @@ def _with_small_embeddings(module: Any) -> Any:
     return module
 
 
-def _settle(module: Any, args: tuple[Any, ...]) -> None:
+def settle(module: Any, args: tuple[Any, ...]) -> None:
     """Batch norms take their statistics from the operands, and scales and shifts that are not all 1 and 0."""
     norms = [part for part in module.modules() if isinstance(part, nn.BatchNorm2d)]
     for norm in norms:

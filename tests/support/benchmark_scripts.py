@@ -101,6 +101,13 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.soak": (("--minutes", "0.05", "--threads", "2"),),
     "benchmarks.studies.start_up": (("--processes", "1"),),
     "benchmarks.studies.threads": (("--cases", "G12", "--rounds", "1"),),
+    "benchmarks.studies.torch_models": (
+        (
+            *("--models", "mixer", "--small", "--contenders", "tilewright,eager", "--parts", "times"),
+            *("--rounds", "1", "--json", "out.json"),
+        ),
+        ("--models", "", "--known", "out.json"),
+    ),
     "benchmarks.studies.winograd": (("--layers", "8x14", "--rounds", "1"),),
     "benchmarks.studies.yardsticks": ((".", "--cases", "attention_g9", *ONE_ROUND),),
     "benchmarks.tuning": (

@@ -1,0 +1,1 @@
+"""What tests of the PyTorch front end and of its backend share."""

@@ -1,0 +1,272 @@
+"""PyTorch's samples of its operators (OpInfo), on CPU: results of the front end, or of the compiled backend, against eager's.
+
+    python -m tests.support.torch.opinfo [--dtype float32] [--samples 3] [--compiled] [OPERATOR ...]
+
+By default a sample is traced to ATen and recorded, and the NumPy interpreter evaluates the graph: no compiler runs. With
+`--compiled`, `torch.compile(backend="tilewright")` runs it, and strides are compared, too. A sample falls back if ATen must
+compute a part of it. An operator counts by its worst sample. Random operators and uninitialised results are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.utils import _pytree
+
+from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
+
+KINDS = ("wrong", "raised", "fallback", "equal", "skipped")
+"""Of outcomes, the worst first."""
+UNINITIALISED = ("empty", "new_empty")
+"""How names of operators begin whose results have no values."""
+SECONDS = 10.0
+"""For the samples of one operator."""
+NOTE_CHARACTERS = 160
+BREAKS = (
+    torch._subclasses.fake_tensor.DataDependentOutputException,
+    torch._subclasses.fake_tensor.DynamicOutputShapeException,
+    GuardOnDataDependentSymNode,
+)
+"""What tracing raises where Dynamo breaks the graph."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a sample, and why."""
+
+    kind: str
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """An operator's call as a function of its tensors."""
+
+    function: Callable[..., Any]
+    tensors: tuple[torch.Tensor, ...]
+
+    def eager(self, convert: Callable[[torch.Tensor], torch.Tensor] = torch.clone) -> list[Any]:
+        """The results of ATen on converted copies of the tensors."""
+        return _pytree.tree_leaves(self.function(*map(convert, self.tensors)))
+
+
+Check = Callable[[Call, torch.fx.GraphModule, Sequence[torch.Tensor]], Outcome]
+"""Judges a call by its traced graph and eager's results."""
+
+
+def call_of(operator: Any, sample: Any) -> Call:
+    """The operator called as the sample says."""
+    leaves, structure = _pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+
+    def function(*tensors: torch.Tensor) -> Any:
+        given = list(leaves)
+        for place, tensor in zip(places, tensors, strict=True):
+            given[place] = tensor
+        arguments, options = _pytree.tree_unflatten(given, structure)
+        return operator.op(*arguments, **options)
+
+    return Call(function, tuple(leaves[place] for place in places))
+
+
+def outcome(operator: Any, sample: Any, check: Check) -> Outcome:
+    """What becomes of one sample."""
+    call = call_of(operator, sample)
+    if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in call.tensors):
+        return Outcome("skipped", "not strided")
+    expected = call.eager()
+    if not all(isinstance(one, torch.Tensor) for one in expected):
+        return Outcome("skipped", "results that are no tensors")
+    try:
+        traced = make_fx(torch.func.functionalize(call.function), tracing_mode="fake")(*call.tensors)
+    except BREAKS as problem:
+        return Outcome("skipped", type(problem).__name__)
+    traced.graph.eliminate_dead_code()
+    return Outcome("skipped", "random") if is_random(traced.graph) else check(call, traced, expected)
+
+
+def is_random(graph: torch.fx.Graph) -> bool:
+    """Whether a node draws random numbers."""
+    return any(torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in graph.nodes)
+
+
+def interpreted(call: Call, traced: torch.fx.GraphModule, expected: Sequence[torch.Tensor]) -> Outcome:
+    """The recorded graph by the NumPy interpreter."""
+    recording = recorded(traced)
+    if reasons := eager_reasons(recording, traced):
+        return Outcome("fallback", "; ".join(reasons))
+    found = evaluated(recording, traced, call.tensors)
+    return judged(call, found, list(map(arrays_of, expected)))
+
+
+def compiled(call: Call, traced: torch.fx.GraphModule, expected: Sequence[torch.Tensor]) -> Outcome:
+    """The call under torch.compile; what Dynamo cannot trace for any backend is skipped."""
+    given = [tensor.clone() for tensor in call.tensors]
+    try:
+        found = _compiled(call, "tilewright", given)
+    except Exception:
+        if _fails(lambda: _compiled(call, "aot_eager", [tensor.clone() for tensor in call.tensors])):
+            return Outcome("skipped", "no backend compiles it")
+        raise
+    if any(not torch.equal(*map(bits, pair)) for pair in zip(given, call.tensors, strict=True)):
+        return Outcome("wrong", "an operand changed")
+    verdict = judged(call, list(map(arrays_of, found)), list(map(arrays_of, expected)))
+    return verdict if verdict.kind == "wrong" else judged_strides(call, found, expected)
+
+
+def judged_strides(call: Call, found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Outcome:
+    """Whether strides are eager's, or those that the operator's fakes promise."""
+    if list(map(strides, found)) == list(map(strides, expected)):
+        return Outcome("equal")
+    promised = _compiled(call, "aot_eager", [tensor.clone() for tensor in call.tensors])
+    if list(map(strides, found)) == list(map(strides, promised)):
+        return Outcome("equal")
+    return Outcome("wrong", f"strides {list(map(strides, found))} for {list(map(strides, expected))}")
+
+
+def strides(tensor: torch.Tensor) -> tuple[tuple[int, int], ...]:
+    """Dimension and stride of the extents above 1; none of an empty tensor."""
+    pairs = enumerate(zip(tensor.shape, tensor.stride(), strict=True))
+    return tuple((number, stride) for number, (extent, stride) in pairs if extent > 1) if tensor.numel() else ()
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's bytes, so that NaN equals itself."""
+    return tensor.resolve_conj().resolve_neg().contiguous().flatten().view(torch.uint8)
+
+
+def _compiled(call: Call, backend: str, tensors: Sequence[torch.Tensor]) -> list[Any]:
+    torch._dynamo.reset()
+    return _pytree.tree_leaves(torch.compile(call.function, backend=backend, dynamic=False)(*tensors))
+
+
+def _fails(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except Exception:
+        return True
+    return False
+
+
+def judged(call: Call, found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> Outcome:
+    """Shapes, types, and values: within torch.testing's tolerances of eager's, or as near to float64 as twice eager's error."""
+    for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if one.shape != other.shape:
+            return Outcome("wrong", f"shape {one.shape} for {other.shape}")
+        if one.dtype != other.dtype:
+            return Outcome("wrong", f"type {one.dtype} for {other.dtype}")
+        if not is_close(one, other) and not is_as_exact(call, number, one, other):
+            return Outcome("wrong", f"result {number} differs by {largest_difference(one, other):.2e}")
+    return Outcome("equal")
+
+
+def is_close(one: np.ndarray, other: np.ndarray) -> bool:
+    """Integers: equality; NaN equals NaN."""
+    if is_exact(other):
+        return np.array_equal(one, other)
+    relative, absolute = torch.testing._comparison.default_tolerances(getattr(torch, str(other.dtype)))
+    return np.allclose(wide(one), wide(other), rtol=relative, atol=absolute, equal_nan=True)
+
+
+def is_as_exact(call: Call, number: int, one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the error against float64 is at most twice eager's; no, where float64 gives no such result."""
+    if is_exact(other) or str(other.dtype) == "float64":
+        return False
+    try:
+        exact = wide(
+            arrays_of(call.eager(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor.clone())[number])
+        )
+    except Exception:
+        return False
+    return exact.shape == other.shape and largest_difference(one, exact) <= 2 * largest_difference(other, exact)
+
+
+def is_exact(array: np.ndarray) -> bool:
+    """Whether values are integers or bool."""
+    return array.dtype.kind in "biu"
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """In float64 or complex128."""
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def largest_difference(one: np.ndarray, other: np.ndarray) -> float:
+    """Infinite where only one of them is a number; equal values differ by nothing."""
+    left, right = wide(one), wide(other)
+    with np.errstate(all="ignore"):
+        apart = np.where((left == right) | (np.isnan(left) & np.isnan(right)), 0.0, np.abs(left - right))
+    return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
+
+
+def outcomes(operator: Any, dtype: torch.dtype, samples: int, check: Check) -> Iterator[Outcome]:
+    """Of the first samples, as far as the time goes; a fault of ours is an outcome, too."""
+    torch.manual_seed(0)
+    deadline = time.monotonic() + SECONDS
+    for sample in itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), samples):
+        try:
+            yield outcome(operator, sample, check)
+        except Exception as problem:
+            yield Outcome("raised", f"{type(problem).__name__}: {problem}")
+        if time.monotonic() > deadline:
+            return
+
+
+def worst(found: Iterable[Outcome]) -> Outcome:
+    """The first of the worst kind."""
+    return min(found, key=lambda one: KINDS.index(one.kind), default=Outcome("skipped", "no sample"))
+
+
+def operators(dtype: torch.dtype, names: Sequence[str]) -> list[Any]:
+    """Those of that type, or of them those named."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    known = [one for one in op_db if dtype in one.dtypes and not one.name.startswith(UNINITIALISED)]
+    return [one for one in known if not names or one.name in names or one.full_name in names]
+
+
+def report(found: dict[str, Outcome]) -> Iterator[str]:
+    """Counts, then why operators fall back, by frequency."""
+    counts = Counter(one.kind for one in found.values())
+    yield ", ".join(f"{counts[kind]} {kind}" for kind in ("equal", "fallback", "wrong", "raised", "skipped"))
+    names = defaultdict(list)
+    for name, one in found.items():
+        if one.kind == "fallback":
+            names[one.note.split("; ")[0][:NOTE_CHARACTERS]].append(name)
+    for reason, group in sorted(names.items(), key=lambda item: -len(item[1])):
+        yield f"{len(group):4}  {reason}  ({', '.join(group[:4])}{', ...' if len(group) > 4 else ''})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.torch.opinfo", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("operators", nargs="*", help="names; by default all of the type")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--samples", type=int, default=3, help="of each operator, at most")
+    parser.add_argument("--compiled", action="store_true", help="run torch.compile instead of the NumPy interpreter")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    found: dict[str, Outcome] = {}
+    for operator in operators(getattr(torch, options.dtype), options.operators):
+        check = compiled if options.compiled else interpreted
+        verdict = worst(outcomes(operator, getattr(torch, options.dtype), options.samples, check))
+        found[operator.full_name] = verdict
+        if verdict.kind in ("wrong", "raised") or (options.operators and verdict.note):
+            print(f"{operator.full_name}: {verdict.kind}: {verdict.note[:NOTE_CHARACTERS]}", flush=True)
+    print("\n".join(report(found)))
+
+
+if __name__ == "__main__":
+    main()

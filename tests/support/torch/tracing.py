@@ -1,0 +1,70 @@
+"""ATen graphs through the front end and the NumPy interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import GraphModule, Node
+
+from tilewright.dtypes import BITS, dtype_named
+from tilewright.frontend.torch.program import Computed, Recording
+from tilewright.graph.interpreter import evaluate
+
+
+def recorded(module: GraphModule, constants: Mapping[str, torch.Tensor] | None = None) -> Recording:
+    """What the front end makes of a traced graph."""
+    return Recording.of(module, constants or {}, "traced")
+
+
+def outputs_of(module: GraphModule) -> list[Any]:
+    """What the graph returns: nodes, or values that are none."""
+    return torch.utils._pytree.tree_leaves(module.graph.output_node().args[0])
+
+
+def eager_reasons(recording: Recording, module: GraphModule) -> list[str]:
+    """Why the results cannot be computed without ATen: operator and reason of each refused node that they need, once."""
+    needed = _ancestors([one for one in outputs_of(module) if isinstance(one, Node)])
+    refused = [(node, reason) for node, reason in recording.refused.items() if node in needed]
+    return list(dict.fromkeys(f"{node.target}: {reason}" for node, reason in refused))
+
+
+def evaluated(recording: Recording, module: GraphModule, tensors: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    """The graph's results for the values of its placeholders, by the NumPy interpreter."""
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    values = dict(zip(placeholders, map(arrays_of, tensors), strict=True))
+    program = recording.program(outputs_of(module))
+    inputs = {name: values[node] for name, node in zip(program.graph.inputs, program.inputs, strict=True)}
+    computed = evaluate(program.graph, inputs) if program.graph.outputs else {}
+    results = []
+    for result in program.results:
+        if isinstance(result, Computed):
+            results.append(computed[program.graph.outputs[result.index]])
+        else:
+            results.append(_given(result.value, values, module))
+    return results
+
+
+def _given(value: Any, values: Mapping[Node, np.ndarray], module: GraphModule) -> np.ndarray:
+    if not isinstance(value, Node):
+        return arrays_of(value) if isinstance(value, torch.Tensor) else np.asarray(value)
+    return values[value] if value in values else arrays_of(getattr(module, str(value.target)))
+
+
+def arrays_of(tensor: torch.Tensor) -> np.ndarray:
+    """The tensor's values; types that NumPy does not know are those of ml_dtypes."""
+    plain, name = tensor.detach().resolve_conj().resolve_neg(), str(tensor.dtype).removeprefix("torch.")
+    if name in BITS:
+        return plain.contiguous().view(getattr(torch, BITS[name])).numpy().view(dtype_named(name))
+    return plain.numpy()
+
+
+def _ancestors(nodes: Sequence[Node]) -> set[Node]:
+    found, waiting = set(nodes), list(nodes)
+    while waiting:
+        fresh = [one for one in waiting.pop().all_input_nodes if one not in found]
+        found.update(fresh)
+        waiting.extend(fresh)
+    return found
