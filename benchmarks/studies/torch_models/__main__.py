@@ -1,4 +1,4 @@
-"""Times of PyTorch models under torch.compile with Tilewright, against eager, inductor with and without freezing, and onnxruntime.
+"""Times of PyTorch models under torch.compile with Tilewright, against eager, inductor, frozen inductor, and onnxruntime.
 
     python -m benchmarks.studies.torch_models [--models bert,resnet50] [--rounds 31] [--full] [--parts times] [--json FILE]
     python -m benchmarks.studies.torch_models --models "" --known FILE ...
@@ -55,7 +55,7 @@ def _process(part: str, name: str, contenders: Sequence[str], options: argparse.
     told = {"part": part, "model": name, "contenders": list(contenders), "rounds": options.rounds}
     size = {"layers": None if options.full else LAYERS, "small": options.small}
     command = [sys.executable, "-c", PROGRAM, json.dumps({**told, **size})]
-    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **caches})
+    answer = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **caches})
     if answer.returncode:
         print(f"{part} of {name} failed:\n{answer.stderr[-2000:]}", file=sys.stderr)
         return {"failure": answer.stderr.strip().rpartition("\n")[2] or f"exit status {answer.returncode}"}

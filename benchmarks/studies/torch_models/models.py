@@ -103,16 +103,16 @@ def _last_hidden_of_masked(module: Any, ids: Any, mask: Any) -> Any:
 def _vit(size: Size) -> Model:
     from transformers import ViTConfig, ViTModel
 
-    width = size.of(768)
+    width, image_size = size.of(768), size.of(224) // 8 * 8
     config = ViTConfig(
         num_hidden_layers=size.depth(12),
         hidden_size=width,
         num_attention_heads=size.of(12),
         intermediate_size=4 * width,
-        image_size=size.of(224) // 8 * 8,
+        image_size=image_size,
         patch_size=16 if not size.is_small else 8,
     )
-    return Model(Flat(ViTModel(config), _last_hidden), (_image(config.image_size),))
+    return Model(Flat(ViTModel(config), _last_hidden), (_image(image_size),))
 
 
 def _last_hidden(module: Any, given: Any) -> Any:

@@ -14,31 +14,24 @@ import itertools
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree
 
 from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
 
 KINDS = ("wrong", "raised", "fallback", "equal", "skipped")
 """Of outcomes, the worst first."""
-UNINITIALISED = ("empty", "new_empty")
-"""How names of operators begin whose results have no values."""
+LEFT_OUT = ("empty", "new_empty", "jiterator")
+"""How names of operators begin whose results have no values, or that CPUs do not have."""
 SECONDS = 10.0
 """For the samples of one operator."""
 NOTE_CHARACTERS = 160
-BREAKS = (
-    torch._subclasses.fake_tensor.DataDependentOutputException,
-    torch._subclasses.fake_tensor.DynamicOutputShapeException,
-    GuardOnDataDependentSymNode,
-)
-"""What tracing raises where Dynamo breaks the graph."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +49,9 @@ class Call:
     function: Callable[..., Any]
     tensors: tuple[torch.Tensor, ...]
 
-    def eager(self, convert: Callable[[torch.Tensor], torch.Tensor] = torch.clone) -> list[Any]:
-        """The results of ATen on converted copies of the tensors."""
-        return _pytree.tree_leaves(self.function(*map(convert, self.tensors)))
+    def eager(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
+        """The results of ATen."""
+        return _pytree.tree_leaves(self.function(*tensors))
 
 
 Check = Callable[[Call, torch.fx.GraphModule, Sequence[torch.Tensor]], Outcome]
@@ -85,13 +78,13 @@ def outcome(operator: Any, sample: Any, check: Check) -> Outcome:
     call = call_of(operator, sample)
     if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in call.tensors):
         return Outcome("skipped", "not strided")
-    expected = call.eager()
+    try:
+        expected = call.eager(call.tensors)
+        traced = make_fx(torch.func.functionalize(call.function), tracing_mode="fake")(*call.tensors)
+    except Exception as problem:  # torch's: where tracing depends on values, Dynamo breaks the graph
+        return Outcome("skipped", f"{type(problem).__name__}: {problem}")
     if not all(isinstance(one, torch.Tensor) for one in expected):
         return Outcome("skipped", "results that are no tensors")
-    try:
-        traced = make_fx(torch.func.functionalize(call.function), tracing_mode="fake")(*call.tensors)
-    except BREAKS as problem:
-        return Outcome("skipped", type(problem).__name__)
     traced.graph.eliminate_dead_code()
     return Outcome("skipped", "random") if is_random(traced.graph) else check(call, traced, expected)
 
@@ -232,11 +225,17 @@ def operators(dtype: torch.dtype, names: Sequence[str]) -> list[Any]:
     """Those of that type, or of them those named."""
     from torch.testing._internal.common_methods_invocations import op_db
 
-    known = [one for one in op_db if dtype in one.dtypes and not one.name.startswith(UNINITIALISED)]
+    known = [one for one in op_db if dtype in one.dtypes and not one.name.startswith(LEFT_OUT)]
     return [one for one in known if not names or one.name in names or one.full_name in names]
 
 
-def report(found: dict[str, Outcome]) -> Iterator[str]:
+def verdicts(dtype: str, names: Sequence[str], samples: int, check: Check) -> Iterator[tuple[str, Outcome]]:
+    """Each operator's worst outcome, by name."""
+    for operator in operators(getattr(torch, dtype), names):
+        yield operator.full_name, worst(outcomes(operator, getattr(torch, dtype), samples, check))
+
+
+def report(found: Mapping[str, Outcome]) -> Iterator[str]:
     """Counts, then why operators fall back, by frequency."""
     counts = Counter(one.kind for one in found.values())
     yield ", ".join(f"{counts[kind]} {kind}" for kind in ("equal", "fallback", "wrong", "raised", "skipped"))
@@ -259,12 +258,11 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     found: dict[str, Outcome] = {}
-    for operator in operators(getattr(torch, options.dtype), options.operators):
-        check = compiled if options.compiled else interpreted
-        verdict = worst(outcomes(operator, getattr(torch, options.dtype), options.samples, check))
-        found[operator.full_name] = verdict
+    check = compiled if options.compiled else interpreted
+    for name, verdict in verdicts(options.dtype, options.operators, options.samples, check):
+        found[name] = verdict
         if verdict.kind in ("wrong", "raised") or (options.operators and verdict.note):
-            print(f"{operator.full_name}: {verdict.kind}: {verdict.note[:NOTE_CHARACTERS]}", flush=True)
+            print(f"{name}: {verdict.kind}: {verdict.note[:NOTE_CHARACTERS]}", flush=True)
     print("\n".join(report(found)))
 
 

@@ -33,24 +33,23 @@ def eager_reasons(recording: Recording, module: GraphModule) -> list[str]:
 
 def evaluated(recording: Recording, module: GraphModule, tensors: Sequence[torch.Tensor]) -> list[np.ndarray]:
     """The graph's results for the values of its placeholders, by the NumPy interpreter."""
-    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    placeholders = [node.name for node in module.graph.nodes if node.op == "placeholder"]
     values = dict(zip(placeholders, map(arrays_of, tensors), strict=True))
     program = recording.program(outputs_of(module))
-    inputs = {name: values[node] for name, node in zip(program.graph.inputs, program.inputs, strict=True)}
+    inputs = {name: values[placeholder] for name, placeholder in zip(program.graph.inputs, program.inputs, strict=True)}
     computed = evaluate(program.graph, inputs) if program.graph.outputs else {}
     results = []
     for result in program.results:
-        if isinstance(result, Computed):
-            results.append(computed[program.graph.outputs[result.index]])
-        else:
-            results.append(_given(result.value, values, module))
+        is_computed = isinstance(result, Computed)
+        results.append(computed[program.graph.outputs[result.number]] if is_computed else _given(result.value, values))
     return results
 
 
-def _given(value: Any, values: Mapping[Node, np.ndarray], module: GraphModule) -> np.ndarray:
-    if not isinstance(value, Node):
-        return arrays_of(value) if isinstance(value, torch.Tensor) else np.asarray(value)
-    return values[value] if value in values else arrays_of(getattr(module, str(value.target)))
+def _given(value: Any, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The value of a placeholder, by its name, or a value as it is."""
+    if isinstance(value, str):
+        return values[value]
+    return arrays_of(value) if isinstance(value, torch.Tensor) else np.asarray(value)
 
 
 def arrays_of(tensor: torch.Tensor) -> np.ndarray:

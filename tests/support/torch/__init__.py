@@ -1,1 +1,0 @@
-"""What tests of the PyTorch front end and of its backend share."""
