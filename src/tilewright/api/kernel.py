@@ -90,7 +90,8 @@ class Lowered:
         """
         called = Called(self.graph.name, self.binder, self.traced.call, self.traced.result)
         options = replace(self.options, runner=runner)
-        loaded = options.loaded(*options.generated(self.graph, self._artifact))
+        is_built_only = options.is_built_only
+        loaded = options.built(self.graph) if is_built_only else options.loaded(*options.generated(self.graph, self._artifact))
         return Kernel(called, *loaded, Explained(_encoded(self.graph), self.options))
 
     def _artifact(self, graph: Graph) -> Artifact:
@@ -221,15 +222,20 @@ class Kernel:
 
     def save(self, path: str | Path) -> None:
         """Write a package, which `tw.load` reads. Raises `TilewrightError` where it cannot be written or hold the arguments."""
-        from tilewright.api.calls.saved_calls import SavedCall
         from tilewright.runtime.packages.layout import Content
         from tilewright.runtime.packages.writing import PackageWriter
 
         with Shortened():
             writer = PackageWriter(Content.KERNEL)
-            text = None if self._explained is None else writer.section(self._explained(full=False).encode())
-            writer.target(encode(replace(self._saved(writer), explanation=text), SavedCall))
+            self.write_target(writer)
             writer.write(path)
+
+    def write_target(self, writer: PackageWriter, name: str = "") -> None:
+        """Add the kernel to a package that has it for several machines, for a machine of this name. Raises `TilewrightError`."""
+        from tilewright.api.calls.saved_calls import SavedCall
+
+        text = None if self._explained is None else writer.section(self._explained(full=False).encode())
+        writer.target(encode(replace(self._saved(writer), explanation=text), SavedCall), name)
 
     def _saved(self, writer: PackageWriter) -> SavedCall:
         """The record of the kernel, whose sections are written. Raises `TilewrightError` for what no package holds."""

@@ -1,16 +1,18 @@
-"""`tilewright compile`: a model as a package, which runs without planner, compiler and onnx."""
+"""`tilewright compile`: a model as a package, which runs without planner, compiler, onnx and torch."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tilewright.cli import parameters
+from tilewright.errors import TilewrightError
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.session import InferenceSession
@@ -66,12 +68,41 @@ def compile(
 ) -> None:
     """Compile MODEL.onnx to a package, which InferenceSession(FILE) runs without planner, compiler, onnx and the model.
 
-    Dimensions that are not given are dynamic: the package serves 1 to 4096 of each."""
+    Dimensions that are not given are dynamic: the package serves 1 to 4096 of each.
+
+    MODEL.pt2, which torch.export.save wrote, becomes a package for tw.load(FILE), with the dimensions of the export."""
     if check:
         _check(model)
         return
     if output is None:
         raise click.UsageError("-o FILE is missing: the package to write")
+    if model.endswith(".pt2"):
+        _compile_exported(model, output, shapes, targets, precision, fuse)
+    else:
+        _compile_onnx(model, output, shapes, targets, precision, fuse)
+    from tilewright.report import units
+
+    click.echo(f"{output}: {units.size(Path(output).stat().st_size)}")
+
+
+def _compile_exported(
+    model: str, output: str, shapes: dict[str, Any], targets: tuple[str, ...], precision: str, fuse: bool | None
+) -> None:
+    if shapes:
+        hint = "torch.export.export(..., dynamic_shapes=...) says which extents vary"
+        raise click.UsageError(f"--shape is for ONNX models: {hint}")
+    if find_spec("torch") is None:
+        raise TilewrightError(f"{model} cannot be read", why="torch is not installed", hint="pip install 'tilewright[torch]'")
+    from tilewright.api.torch import exported
+    from tilewright.report import units
+
+    for machine, seconds in exported.write(model, output, targets, precision=precision, fuse=fuse):
+        click.echo(f"{machine}: {units.seconds(seconds)} predicted for one call on one thread")
+
+
+def _compile_onnx(
+    model: str, output: str, shapes: dict[str, Any], targets: tuple[str, ...], precision: str, fuse: bool | None
+) -> None:
     from tilewright.api.onnx.compiling import Compilation
     from tilewright.cli.model_feeds import require_onnx
     from tilewright.report import units
@@ -82,7 +113,6 @@ def compile(
         as_numpy = f"; as NumPy: {', '.join(found.numpy_operators)}" if found.numpy_operators else ""
         time = f"{units.seconds(found.predicted_seconds)} predicted for one call on one thread"
         click.echo(f"{found.machine}: libraries: {found.libraries}, {time}{as_numpy}")
-    click.echo(f"{output}: {units.size(Path(output).stat().st_size)}")
 
 
 def _call_shapes(shapes: Mapping[str, Any], session: InferenceSession) -> dict[str, tuple[int, ...]]:

@@ -239,39 +239,43 @@ class Recording:
 
     # Programs
 
-    def program(self, outputs: Sequence[Any]) -> Program:
+    def program(self, outputs: Sequence[Any], *, is_closed: bool = False) -> Program:
         """What computes these outputs: nodes, or values as they are. Raises `UnsupportedOperation` where it needs what was
         refused, or an extent that no input has.
+
+        A closed program reads all placeholders that are tensors and no constants, and computes all outputs that are tensors: it
+        serves where nobody else holds placeholders and constants.
         """
         made: dict[str, int] = {}
-        nodes = {output: self._result(output, made) for output in dict.fromkeys(outputs) if isinstance(output, Node)}
+        nodes = {o: self._result(o, made, is_closed) for o in dict.fromkeys(outputs) if isinstance(o, Node)}
         results = [nodes[output] if isinstance(output, Node) else Given(output) for output in outputs]
-        graph = self._graph(tuple(made))
+        graph = self._graph(tuple(made), is_closed)
         inputs = tuple(self._placeholders[name] for name in graph.inputs)
         if refused := [node.name for node in inputs if node.op != "placeholder"]:
             raise UnsupportedOperation(f"a program that needs {', '.join(refused)}")
         origins = {name: self._origins[name] for name, _ in graph.constants if name in self._origins}
         return Program(graph, tuple(node.name for node in inputs), tuple(results), origins)
 
-    def _result(self, output: Node, made: dict[str, int]) -> ProgramResult:
+    def _result(self, output: Node, made: dict[str, int], is_closed: bool) -> ProgramResult:
         """What an output is; `made` numbers the tensors that the graph gives. Each output has memory of its own."""
-        if output.op == "placeholder":
+        if output.op == "placeholder" and not is_closed:
             return Given(output.name)
         value = self._available(self._values[output])
-        if isinstance(value, torch.Tensor | int):
+        if isinstance(value, int) or (isinstance(value, torch.Tensor) and not is_closed):
             return Given(value)
+        value = self._constant(value) if isinstance(value, torch.Tensor) else value
         if not isinstance(value, Tensor):
             raise UnsupportedOperation(f"an output of type {type(value).__name__}")
         if value.name in made or value.name in self.builder.constants or value.name in self.builder.inputs:
             value = self.builder.body(Load(0), value, dtype=value.dtype, kind="copy")
         return Computed(made.setdefault(value.name, len(made)))
 
-    def _graph(self, outputs: tuple[str, ...]) -> Graph:
+    def _graph(self, outputs: tuple[str, ...], is_closed: bool) -> Graph:
         builder = self.builder
         operators = needed_operators(builder.operators, outputs)
         read = {access.tensor for operator in operators for access in operator.reads}
         touched = read | {operator.write.tensor for operator in operators}
-        used = [name for name in builder.inputs if name in read]
+        used = [name for name in builder.inputs if name in read or (is_closed and self._is_tensor(self._placeholders[name]))]
         used += that_bind_symbols(builder, used, touched, operators)
         kept = touched | set(used)
         _check_bound(builder, used, kept)
@@ -280,6 +284,9 @@ class Recording:
         graph = Graph(builder.name, tensors, tuple(operators), tuple(used), outputs, constants)
         verify(graph)
         return graph
+
+    def _is_tensor(self, node: Node) -> bool:
+        return node.op == "placeholder" and isinstance(node.meta["val"], torch.Tensor)
 
 
 def _check_bound(builder: Builder, inputs: Sequence[str], names: set[str]) -> None:

@@ -1,0 +1,88 @@
+"""Programs of torch.export as kernels: structures, extents at run time, packages, errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import tilewright as tw
+from tilewright.api.torch.exported import load
+from tilewright.cli.main import main
+from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
+
+ROWS = torch.export.Dim("rows", min=2, max=50)
+
+
+class Layer(nn.Module):
+    """Arguments of two kinds, and results in containers, one of them an input and one a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 4)
+        self.register_buffer("offset", torch.tensor([1.0, 2.0, 3.0, 4.0]))
+
+    def forward(self, x, y=None, *, scale=2.0):
+        h = torch.addmm(self.linear.bias, x, self.linear.weight.t()) * scale + self.offset
+        return {"h": torch.relu(h), "others": (y, self.offset, None)}
+
+
+@pytest.fixture(scope="module")
+def layer() -> Layer:
+    torch.manual_seed(0)
+    return Layer().eval()
+
+
+@pytest.fixture(scope="module")
+def exported(layer):
+    return torch.export.export(layer, (torch.ones(3, 8),), {"y": torch.ones(2)}, dynamic_shapes={"x": {0: ROWS}, "y": None})
+
+
+def check(kernel, layer, rows: int) -> None:
+    x, y = torch.randn(rows, 8), torch.randn(2)
+    found, expected = kernel(x, y=y), layer(x, y=y)
+    torch.testing.assert_close(found["h"], expected["h"])
+    assert torch.equal(found["others"][0], y)
+    assert torch.equal(found["others"][1], layer.offset)
+    assert found["others"][2] is None
+
+
+def test_a_program_is_called_like_its_module_for_all_its_extents(layer, exported) -> None:
+    kernel = load(exported, threads=1)
+    check(kernel, layer, 3)
+    check(kernel, layer, 50)
+    with pytest.raises(ShapeError, match="must lie in 2..50"):
+        kernel(torch.ones(51, 8), y=torch.ones(2))
+
+
+def test_packages_of_programs_need_no_program(layer, exported, tmp_path: Path, capsys) -> None:
+    torch.export.save(exported, tmp_path / "layer.pt2")
+    package = str(tmp_path / "layer.tw")
+    assert main(["compile", str(tmp_path / "layer.pt2"), "-o", package, "--target", "x86-64-v2"]) == 0
+    assert "x86-64-v2" in capsys.readouterr().out
+    check(tw.load(package), layer, 7)
+
+
+def test_what_a_kernel_cannot_be_is_told(tmp_path: Path) -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x):
+            self.count.add_(1)
+            return x + self.count
+
+    class Values(nn.Module):
+        def forward(self, x):
+            return torch.linalg.eigvals(x).real
+
+    with pytest.raises(UnsupportedOperation, match="changes its state: buffer_mutation count"):
+        load(torch.export.export(Counter(), (torch.ones(2),)))
+    with pytest.raises(UnsupportedOperation, match="linalg_eigvals"):
+        load(torch.export.export(Values(), (torch.ones(3, 3),)))
+    (tmp_path / "other.pt2").write_bytes(b"no archive")
+    with pytest.raises(InvalidModel, match="no archive"):
+        load(tmp_path / "other.pt2")
