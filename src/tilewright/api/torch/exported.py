@@ -62,7 +62,9 @@ def load(
         raise TilewrightError(f"threads={threads!r} is no number of threads", where=WHERE, hint="use 1, 2, ... or None")
     machine = calibration.ensure() if target is None else Machine.named(target)
     chosen = checked_choice("fuse", fuse, WHERE, "price")
-    return lowered(exported_program(program), Options(machine, chosen, checked(precision, WHERE), threads, target is not None)).compile()
+    return lowered(
+        exported_program(program), Options(machine, chosen, checked(precision, WHERE), threads, target is not None)
+    ).compile()
 
 
 def write(
@@ -115,7 +117,9 @@ def _check_pure(exported: ExportedProgram) -> None:
     changed = [f"{spec.kind.name.lower()} {spec.target}" for spec in exported.graph_signature.output_specs if spec.target]
     if changed and any(spec.kind is not OutputKind.USER_OUTPUT for spec in exported.graph_signature.output_specs):
         hint = 'use torch.compile(exported.module(), backend="tilewright")'
-        raise UnsupportedOperation(f"the program changes its state: {', '.join(changed)}", where=WHERE, why="a kernel has none", hint=hint)
+        raise UnsupportedOperation(
+            f"the program changes its state: {', '.join(changed)}", where=WHERE, why="a kernel has none", hint=hint
+        )
 
 
 def _recorded(exported: ExportedProgram) -> Program:
