@@ -1,4 +1,4 @@
-"""Programs of `torch.export` become kernels: no Dynamo at run time, called like the module that was exported, saved as packages."""
+"""Programs of `torch.export` become kernels: called like the module that was exported, saved as packages, without Dynamo."""
 
 from __future__ import annotations
 
@@ -62,9 +62,8 @@ def load(
         raise TilewrightError(f"threads={threads!r} is no number of threads", where=WHERE, hint="use 1, 2, ... or None")
     machine = calibration.ensure() if target is None else Machine.named(target)
     chosen = checked_choice("fuse", fuse, WHERE, "price")
-    return lowered(
-        exported_program(program), Options(machine, chosen, checked(precision, WHERE), threads, target is not None)
-    ).compile()
+    options = Options(machine, chosen, checked(precision, WHERE), threads, target is not None)
+    return lowered(exported_program(program), options).compile()
 
 
 def write(
@@ -114,12 +113,12 @@ def lowered(exported: ExportedProgram, options: Options) -> Lowered:
 
 
 def _check_pure(exported: ExportedProgram) -> None:
-    changed = [f"{spec.kind.name.lower()} {spec.target}" for spec in exported.graph_signature.output_specs if spec.target]
-    if changed and any(spec.kind is not OutputKind.USER_OUTPUT for spec in exported.graph_signature.output_specs):
+    """Raises `UnsupportedOperation` for a program that changes its inputs or buffers."""
+    outputs = (spec for spec in exported.graph_signature.output_specs if spec.kind is not OutputKind.USER_OUTPUT)
+    if changed := [f"{spec.kind.name.lower()} {spec.target}" for spec in outputs]:
+        text = f"the program changes its state: {', '.join(changed)}"
         hint = 'use torch.compile(exported.module(), backend="tilewright")'
-        raise UnsupportedOperation(
-            f"the program changes its state: {', '.join(changed)}", where=WHERE, why="a kernel has none", hint=hint
-        )
+        raise UnsupportedOperation(text, where=WHERE, why="a kernel has none", hint=hint)
 
 
 def _recorded(exported: ExportedProgram) -> Program:
