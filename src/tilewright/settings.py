@@ -17,7 +17,7 @@ from tilewright.records import record
 if TYPE_CHECKING:
     from pathlib import Path
 
-LOG_TOPICS = ("plan", "fuse", "codegen", "cache")
+LOG_TOPICS = ("plan", "fuse", "codegen", "cache", "torch")
 ISA_LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 VERIFICATIONS = ("off", "graphs", "results")
 TRUTH = {"1": True, "on": True, "true": True, "yes": True, "0": False, "off": False, "false": False, "no": False}

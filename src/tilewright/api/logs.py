@@ -1,4 +1,4 @@
-"""TILEWRIGHT_LOG: what packages write to their loggers (`tilewright.plan`, `.fuse`, `.codegen`, `.cache`) goes to stderr."""
+"""TILEWRIGHT_LOG: what packages write to their loggers (`tilewright.plan`, `.fuse`, `.codegen`, `.cache`, `.torch`) on stderr."""
 
 from __future__ import annotations
 

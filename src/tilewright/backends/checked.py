@@ -11,6 +11,7 @@ from tilewright.errors import NotFiniteError
 
 if TYPE_CHECKING:
     from tilewright.backends.backend import Array, Runnable
+    from tilewright.runtime.pool import Pool
 
 Loaded: TypeAlias = "tuple[Runnable, tuple[Array, ...]]"
 """Something to call, and the constants that its calls pass behind the inputs."""
@@ -60,6 +61,11 @@ class Checked:
         except NotFiniteError:
             strict, constants = self.loaded_strict()
             return strict.profile((*inputs[: self.input_count], *constants), outputs)
+
+    def on(self, pool: Pool) -> Checked:
+        """The same on the threads of another pool, but for calls that are computed again."""
+        fast: Any = self.fast
+        return Checked(fast.on(pool), self.loaded_strict, self.input_count)
 
     def loaded_strict(self) -> Loaded:
         """The kernel that reports nothing, and the constants that its calls pass."""

@@ -149,7 +149,7 @@ def models_store() -> PlanningStore | None:
 
 def _remembers() -> bool:
     knobs = settings.current()
-    return not (_ignored.get() or knobs.log or knobs.dump_dir is not None)
+    return not (_ignored.get() or set(knobs.log) - {"torch"} or knobs.dump_dir is not None)
 
 
 def _registered() -> str:

@@ -138,6 +138,10 @@ class Executable:
 
         return [new_result(tuple(map(extent_of, slot.shape)), dtype_named(slot.dtype)) for slot in slots]
 
+    def on(self, pool: Pool) -> Executable:
+        """The same code and constants, for calls on the threads of another pool."""
+        return self if pool is self.pool else executable(self.entry, self.origin, self._library, pool, self.packed)
+
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
         return replace(self.pool.stats(), constant_bytes=self.packed.nbytes)

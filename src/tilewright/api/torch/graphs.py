@@ -1,0 +1,115 @@
+"""A graph of AOTAutograd becomes a function of a list of arguments: compiled as a whole, in parts, or not at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
+
+import torch
+from torch.fx import GraphModule
+
+from tilewright.api.torch import counting, internals
+from tilewright.api.torch.counting import EagerNode, GraphReport
+from tilewright.api.torch.library import Weights
+from tilewright.api.torch.options import BackendOptions
+from tilewright.api.torch.parts import in_parts, without_examples
+from tilewright.api.torch.units import Unit, unit_of
+from tilewright.api.torch.weights import FrozenWeights, Run
+from tilewright.errors import TilewrightError, ToolchainError
+from tilewright.frontend.torch.program import BUG, Recording
+from tilewright.interpreter_settings import collector_waits
+from tilewright.progress import preparing
+from tilewright.records import record
+
+NAME = "torch_graph"
+"""Of all graphs: equal ones share plans and code."""
+_lock = threading.RLock()
+
+
+class Compiled(Protocol):
+    """Code that weights can be packed for."""
+
+    def bound(self, weights: Weights) -> Run:
+        """What calls run."""
+
+
+@record(eq=False)
+class _Whole:
+    unit: Unit
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        return self.unit.library.weights
+
+    def bound(self, weights: Weights) -> Run:
+        return self.unit.bound(weights)
+
+
+def compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> Callable[[list[Any]], Any]:
+    """What a graph does, for the list of its arguments, which it clears. `weights` are examples of what is frozen, by names.
+
+    Raises `ToolchainError` without a working compiler; what cannot be compiled stays in eager mode, and is counted.
+    """
+    with _lock, internals.real_tensors(), torch.no_grad(), preparing("a graph of torch.compile"), collector_waits():
+        held = {name: tensor.detach() for name, tensor in weights.items()}
+        made = _compiled(module, held, options)
+    if made is None:
+        return in_eager_mode(module)
+    if not made.weights:
+        return cast(Run, made.bound({}))
+    places = {node.name: place for place, node in enumerate(n for n in module.graph.nodes if n.op == "placeholder")}
+    return FrozenWeights([places[name] for name in made.weights], _build(made, made.weights))
+
+
+def in_eager_mode(module: GraphModule) -> Callable[[list[Any]], Any]:
+    """The same calls, by torch."""
+    copied = without_examples(module)
+
+    def run(arguments: list[Any]) -> Any:
+        given = arguments[:]
+        arguments.clear()
+        return copied.forward(*given)
+
+    return internals.boxed(run)
+
+
+def _build(made: Any, names: Sequence[str]) -> Callable[[Sequence[torch.Tensor | None]], Run]:
+    def build(tensors: Sequence[torch.Tensor | None]) -> Run:
+        run: Run = made.bound({n: t.detach() for n, t in zip(names, tensors, strict=True) if t is not None})
+        return run
+
+    return build
+
+
+def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> Any:
+    """What is compiled of a graph; None where it stays in eager mode."""
+    recording = Recording.of(module, weights, NAME)
+    why = ""
+    if not recording.refused:
+        try:
+            whole = _Whole(unit_of(module, recording, weights, options))
+            counting.add(GraphReport(NAME, whole.unit.operators, 1, ()))
+            return whole
+        except ToolchainError:
+            raise
+        except Exception as problem:
+            why = _reason(problem)
+    eager = counting.eager_nodes(recording.refused)
+    try:
+        names = {node.name for node in recording.refused}
+        parts, problems = in_parts(module, names, weights, options, NAME)
+    except ToolchainError:
+        raise
+    except Exception as problem:
+        counting.add(GraphReport(NAME, 0, 0, eager, "; ".join(filter(None, (why, _reason(problem))))))
+        return None
+    eager += tuple(EagerNode(part, "a part", reason, "") for part, reason in problems.items())
+    counting.add(GraphReport(NAME, parts.operators, len(parts.parts), eager, why))
+    return parts
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, TilewrightError):
+        return problem.message if not problem.why else f"{problem.message}: {problem.why}"
+    return f"{BUG}{type(problem).__name__}: {problem}"

@@ -1,0 +1,98 @@
+"""Everything of torch that torch calls private, in one place: what may change with its next version (this is for 2.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import TracingContext
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.utils._python_dispatch import _disable_current_modes
+
+Compiler: TypeAlias = Callable[[GraphModule, Sequence[Any]], Callable[[list[Any]], Any]]
+"""Gets a graph of ATen calls and examples of its inputs; gives a function of one list of arguments, which it clears."""
+
+
+def through_autograd(
+    module: GraphModule, examples: Sequence[Any], *, inference: Compiler, gradients: Compiler
+) -> Callable[..., Any]:
+    """Let AOTAutograd make a graph functional, and hand its ATen calls, none of them decomposed, to a compiler: to `inference`
+    where nobody wants gradients, else those of forward and backward to `gradients`."""
+    made: Callable[..., Any] = aot_autograd(
+        fw_compiler=gradients, bw_compiler=gradients, inference_compiler=inference, decompositions={}
+    )(module, examples)
+    return made
+
+
+def real_tensors() -> AbstractContextManager[Any]:
+    """Inside, tensors are real: a compiler runs where all that it touches becomes fake."""
+    found: AbstractContextManager[Any] = _disable_current_modes()
+    return found
+
+
+def static_kind(example: Any) -> str | None:
+    """How Dynamo has marked a tensor that belongs to a module or the like; None for what changes from call to call."""
+    kind: str | None = getattr(example, "_dynamo_static_input_type", None)
+    return kind
+
+
+def lifted_parameters() -> list[Any]:
+    """The tensors that AOTAutograd puts before the inputs of the graph that is being compiled."""
+    context = TracingContext.try_get()
+    return [] if context is None or context.params_flat is None else list(context.params_flat)
+
+
+def changed_inputs() -> frozenset[int] | None:
+    """Places of the inputs that the graph being compiled writes to; None where nothing is known."""
+    context = TracingContext.try_get()
+    if context is None or context.fw_metadata is None:
+        return None
+    inputs = enumerate(context.fw_metadata.input_info)
+    return frozenset(place for place, known in inputs if known.mutates_data or known.mutates_metadata)
+
+
+def boxed(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """Tell AOTAutograd that a function takes one list, which it clears."""
+    vars(function)["_boxed_call"] = True
+    return function
+
+
+def storage_of(example: Any) -> int:
+    """The identity of the memory of a fake tensor: views have their base's."""
+    identity: int = example.untyped_storage()._cdata
+    return identity
+
+
+class _Chosen(OperatorSupportBase):  # type: ignore[misc]
+    def __init__(self, nodes: Collection[Node]) -> None:
+        self._nodes = nodes
+
+    def is_node_supported(self, submodules: Any, node: Node) -> bool:
+        return node in self._nodes
+
+
+def parts_of(module: GraphModule, supported: Collection[Node]) -> list[list[Node]]:
+    """Supported nodes in few groups, each of which can be computed at once, in the order of the graph."""
+    partitioner = CapabilityBasedPartitioner(module, _Chosen(supported), allows_single_node_partition=True)
+    places = {node: place for place, node in enumerate(module.graph.nodes)}
+    return [sorted(part.nodes, key=places.__getitem__) for part in partitioner.propose_partitions()]
+
+
+def with_modules(module: GraphModule, parts: Sequence[Sequence[Node]], prefix: str) -> GraphModule:
+    """The module, changed: every part is a call of a submodule `<prefix><number>`, which gives a tuple."""
+    from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
+
+    fused: GraphModule = fuse_by_partitions(
+        module, [dict.fromkeys(part) for part in parts], prefix=prefix, always_return_tuple=True
+    )
+    return fused
+
+
+def computes(target: Any) -> bool:
+    """Whether a node calls an operator of ATen or the like that gives new elements: no view, and no function of Python."""
+    return isinstance(target, torch._ops.OpOverload) and not target.is_view

@@ -1,0 +1,121 @@
+"""The code of a recorded program: planned and compiled once, whatever the weights are, which it is given when it is loaded.
+
+Nothing here holds a weight: kernels read some of them where torch has them, while those who call hold them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from tilewright.api.building import Options
+from tilewright.artifact import Artifact
+from tilewright.backends import loading
+from tilewright.dtypes import dtype_named
+from tilewright.frontend.torch.element_types import NAMES
+from tilewright.frontend.torch.program import Program
+from tilewright.graph.types import Graph
+from tilewright.runtime.compilation import libraries
+from tilewright.runtime.store import cache
+
+if TYPE_CHECKING:
+    from tilewright.backends.checked import Loaded
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Weights: TypeAlias = Mapping[str, torch.Tensor]
+"""Frozen weights, by the names of placeholders; the others are inputs."""
+MOST_ARTIFACTS = 4
+"""Of a program: of other sets of frozen weights, and of small weights, whose values code may hold."""
+
+
+class Library:
+    """What one program became. Safe from several threads."""
+
+    def __init__(self, program: Program, options: Options) -> None:
+        self._program = replace(program, graph=program.with_constants(_unknown(program)))
+        self._options = options
+        self._artifacts: dict[str, Artifact] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The placeholders that its constants are, if they are frozen."""
+        return tuple(dict.fromkeys(self._program.constants.values()))
+
+    def inputs(self, weights: Weights) -> tuple[str, ...]:
+        """The placeholders that its graph reads as inputs, where these weights are frozen."""
+        return (*self._program.inputs, *(name for name in self.weights if name not in weights))
+
+    def compile(self, weights: Weights) -> None:
+        """Plan it and compile it, without packing anything. Raises what planning and compilers raise."""
+        _, artifact = loading.in_range(self._graph(weights), self._artifact)
+        if not self._options.is_built_only:
+            libraries.available(artifact, cache.default(), artifact.entry.exported)
+
+    def loaded(self, weights: Weights, threads: int) -> Loaded:
+        """Something to call, with these weights packed by so many threads, and the constants that its calls pass."""
+        graph, artifact = loading.in_range(self._graph(weights), self._artifact)
+        return replace(self._options, threads=threads).loaded(graph, artifact)
+
+    def _graph(self, weights: Weights) -> Graph:
+        """The graph with these weights as constants, and with those left out as inputs."""
+        program = self._program
+        known = {name: borrowed(weights[name]) for name in self.weights if name in weights}
+        graph = program.with_constants({**_unknown(program), **known})
+        moved = {constant: name for constant, name in program.constants.items() if name not in weights}
+        if not moved:
+            return graph
+        tensors = tuple(replace(t, magnitudes=None, entries=None) if t.name in moved else t for t in graph.tensors)
+        constants = tuple(pair for pair in graph.constants if pair[0] not in moved)
+        first = {name: constant for constant, name in reversed(moved.items())}
+        added = tuple(first[name] for name in self.weights if name in first)
+        return replace(graph, tensors=tensors, constants=constants, inputs=(*graph.inputs, *added))
+
+    def _artifact(self, graph: Graph) -> Artifact:
+        with self._lock:
+            if graph.digest not in self._artifacts:
+                if len(self._artifacts) >= MOST_ARTIFACTS:
+                    self._artifacts.clear()
+                self._artifacts[graph.digest] = self._options.artifact(graph)
+            return self._artifacts[graph.digest]
+
+
+def _unknown(program: Program) -> dict[str, Array]:
+    """Arrays that stand for weights: of their shapes and types, without memory."""
+    graph = program.graph
+    return {
+        name: np.broadcast_to(np.zeros((), value.array.dtype), value.array.shape)
+        for constant, value in graph.constants
+        if (name := program.constants.get(constant)) is not None
+    }
+
+
+class _Memory:
+    """Memory that somebody else owns, as NumPy asks for it."""
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__array_interface__ = interface
+
+
+def borrowed(tensor: torch.Tensor) -> Array:
+    """The elements of a tensor in its memory, which the array does not keep alive: only the tensor's owner does.
+
+    >>> weight = torch.arange(6.0).reshape(2, 3)
+    >>> borrowed(weight.T).tolist()
+    [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    """
+    dtype = dtype_named(NAMES[tensor.dtype])
+    if not tensor.numel():
+        return np.zeros(tuple(tensor.shape), dtype)
+    kind = np.dtype(np.uint16) if dtype == ml_dtypes.bfloat16 else dtype
+    strides = tuple(stride * tensor.element_size() for stride in tensor.stride())
+    place = (tensor.data_ptr(), False)
+    interface = {"version": 3, "data": place, "typestr": kind.str, "shape": tuple(tensor.shape), "strides": strides}
+    array: Array = np.asarray(_Memory(interface))
+    return array.view(dtype)

@@ -1,0 +1,227 @@
+"""Graphs with calls that stay in eager mode: what lies around these is compiled, in few parts, without breaking the graph."""
+
+from __future__ import annotations
+
+import operator as python_operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+
+from tilewright.api.torch import internals
+from tilewright.api.torch.library import Weights
+from tilewright.api.torch.options import BackendOptions
+from tilewright.api.torch.units import Unit, unit_of
+from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
+from tilewright.frontend.torch.extents import extent_of
+from tilewright.frontend.torch.program import BUG, Recording
+from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of
+from tilewright.records import record
+
+PREFIX = "compiled_part_"
+HEAVY = frozenset(
+    (
+        *("addmm", "baddbmm", "bmm", "convolution", "linear", "matmul", "mm"),
+        *("_scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_attention", "_softmax", "embedding"),
+        *("_native_batch_norm_legit_no_training", "native_group_norm", "native_layer_norm", "mean", "sum", "var_mean"),
+        *("_adaptive_avg_pool2d", "avg_pool2d", "max_pool2d_with_indices"),
+    )
+)
+"""Operators of which one alone may gain."""
+LEAST_CALLS = 2
+"""Of others, in a part: a call of a part costs as much as two of torch's."""
+
+
+@record(eq=False)
+class Part:
+    """A part of a graph, and where its weights come from."""
+
+    unit: Unit
+    names: Mapping[str, str]
+    """The frozen placeholder of the whole graph, by the part's placeholder."""
+    fixed: Weights
+    """Tensors that the graph itself holds."""
+
+    def bound(self, weights: Weights) -> Callable[..., Any]:
+        """What is called with the part's arguments."""
+        own = {inner: weights[outer] for inner, outer in self.names.items() if outer in weights}
+        return partial(_called, self.unit.bound({**self.fixed, **own}))
+
+
+def _called(run: Callable[[list[Any]], Any], *arguments: Any) -> Any:
+    return run([*arguments])
+
+
+class Parts:
+    """A graph, some calls of which are compiled. It holds no weight, and nothing of torch's compiler."""
+
+    def __init__(self, module: GraphModule, parts: Mapping[str, Part]) -> None:
+        """`module` calls submodules of these names, whose arguments are those of the parts."""
+        self._module, self.parts = module, parts
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The placeholders that parts read as constants."""
+        return tuple(dict.fromkeys(name for part in self.parts.values() for name in part.names.values()))
+
+    @property
+    def operators(self) -> int:
+        """Of all parts."""
+        return sum(part.unit.operators for part in self.parts.values())
+
+    def bound(self, weights: Weights) -> Callable[[list[Any]], Any]:
+        """What calls run, with these weights packed."""
+        return _InParts(self._module, {name: part.bound(weights) for name, part in self.parts.items()})
+
+
+class _InParts:
+    """Runs the generated code of a module, in which the parts stand for submodules."""
+
+    _boxed_call = True
+
+    def __init__(self, module: GraphModule, parts: Mapping[str, Callable[..., Any]]) -> None:
+        self._module, self._forward = module, type(module).forward
+        vars(self).update(parts)
+
+    def __getattr__(self, name: str) -> Any:
+        """Constants, and submodules that are not compiled."""
+        return getattr(vars(self)["_module"], name)
+
+    def __call__(self, arguments: list[Any]) -> Any:
+        """The outputs; the list is cleared."""
+        given = arguments[:]
+        arguments.clear()
+        return self._forward(self, *given)
+
+
+def in_parts(
+    module: GraphModule, refused: Collection[str], weights: Weights, options: BackendOptions, name: str
+) -> tuple[Parts, dict[str, str]]:
+    """Compile a module around the nodes of these names, and what became of parts that could not be compiled: reasons by name.
+
+    Raises `UnsupportedOperation` where no part is left.
+    """
+    copy = _copied(module)
+    chosen = [part for part in internals.parts_of(copy, _supported(copy, refused)) if _gains(part)]
+    if not chosen:
+        raise UnsupportedOperation("a graph without parts that gain")
+    fused = internals.with_modules(copy, chosen, PREFIX)
+    parts, problems = {}, {}
+    for call in [node for node in fused.graph.nodes if node.op == "call_module"]:
+        try:
+            parts[call.target] = _part(fused, call, weights, options, f"{name}_{call.target.removeprefix(PREFIX)}")
+        except ToolchainError:
+            raise
+        except TilewrightError as problem:
+            problems[call.target] = str(problem)
+        except Exception as problem:
+            problems[call.target] = f"{BUG}{type(problem).__name__}: {problem}"
+    if not parts:
+        raise UnsupportedOperation("a graph without parts", why="; ".join(problems.values()))
+    return Parts(_freed(fused, parts), parts), problems
+
+
+def _copied(module: GraphModule) -> GraphModule:
+    graph = Graph()
+    graph.output(graph.graph_copy(module.graph, {}))
+    copied = GraphModule(module, graph)
+    outputs = graph.output_node()
+    outputs.meta = {**module.graph.output_node().meta}
+    return copied
+
+
+def without_examples(module: GraphModule) -> GraphModule:
+    """A copy that runs, and holds nothing of torch's compiler."""
+    copied = _copied(module)
+    _forget_examples(copied)
+    return copied
+
+
+def _forget_examples(module: GraphModule) -> None:
+    for part in module.modules():
+        if isinstance(part, GraphModule):
+            part.meta.clear()
+            for node in part.graph.nodes:
+                node.meta.clear()
+
+
+def _supported(module: GraphModule, refused: Collection[str]) -> set[Node]:
+    """What may become parts: no arithmetic of extents, and no piece of a result that was refused."""
+    return {node for node in module.graph.nodes if node.op == "call_function" and _is_supported(node, refused)}
+
+
+def _is_supported(node: Node, refused: Collection[str]) -> bool:
+    if node.name in refused or not isinstance(node.meta.get("val"), torch.Tensor | list | tuple):
+        return False
+    return node.target is not python_operator.getitem or node.args[0].name not in refused
+
+
+def _gains(part: Sequence[Node]) -> bool:
+    """Whether a part may be faster than its calls in eager mode."""
+    calls = [_operator(node) for node in part if internals.computes(node.target)]
+    return len(calls) >= LEAST_CALLS or not HEAVY.isdisjoint(calls)
+
+
+def _operator(node: Node) -> str:
+    return str(node.target).split(".")[1]
+
+
+def _part(module: GraphModule, call: Node, weights: Weights, options: BackendOptions, name: str) -> Part:
+    inner = getattr(module, call.target)
+    _give_dimensions(module.graph, call, inner)
+    pairs = [*zip([node for node in inner.graph.nodes if node.op == "placeholder"], call.args, strict=True)]
+    names = {own.name: outer.name for own, outer in pairs if outer.op == "placeholder" and outer.name in weights}
+    fixed = {own.name: getattr(module, outer.target).detach() for own, outer in pairs if outer.op == "get_attr"}
+    known = {**fixed, **{own: weights[outer] for own, outer in names.items()}}
+    recording = Recording.of(inner, known, name)
+    if recording.refused:
+        raise UnsupportedOperation(next(iter(recording.refused.values())))
+    return Part(unit_of(inner, recording, known, options), names, fixed)
+
+
+def _give_dimensions(graph: Graph, call: Node, inner: GraphModule) -> None:
+    """Dimensions that a part's shapes are made of, and that none of its arguments tells, become arguments."""
+    told = {name for node in inner.graph.nodes if node.op == "placeholder" for name in _told(node.meta.get("val"))}
+    needed = {name for node in inner.graph.nodes for name in _needed(node.meta.get("val"))}
+    first = next(iter(inner.graph.nodes))
+    for outer in [node for node in graph.nodes if node.op == "placeholder"]:
+        example = outer.meta.get("val")
+        names = [*_told(example)] if isinstance(example, torch.SymInt) else []
+        if names and names[0] in needed - told:
+            with inner.graph.inserting_before(first):
+                inner.graph.placeholder(outer.name).meta["val"] = example
+            call.args = (*call.args, outer)
+    placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
+    if [node.name for node in placeholders][: len(call.args)] != [node.name for node in placeholders]:
+        raise UnsupportedOperation("a part whose arguments are out of order")
+    inner.recompile()
+
+
+def _told(example: Any) -> Iterator[str]:
+    """Dimensions that an argument tells."""
+    extents = [example] if isinstance(example, torch.SymInt) else getattr(example, "shape", ())
+    for extent in extents:
+        if isinstance(extent, torch.SymInt):
+            known = extent_of(extent)
+            if isinstance(known, SymbolicExtent) and known.formula is None:
+                yield known.name
+
+
+def _needed(example: Any) -> Iterator[str]:
+    """Dimensions that the extents of a value are made of."""
+    values = example if isinstance(example, list | tuple) else [example]
+    for value in values:
+        extents = [value] if isinstance(value, torch.SymInt) else getattr(value, "shape", ())
+        yield from dimensions_of(extent_of(extent) for extent in extents if isinstance(extent, torch.SymInt))
+
+
+def _freed(module: GraphModule, parts: Mapping[str, Part]) -> GraphModule:
+    """The module without the submodules that are compiled, and without what torch's compiler knew."""
+    for name in parts:
+        delattr(module, name)
+    module.graph.lint()
+    module.recompile()
+    _forget_examples(module)
+    return module

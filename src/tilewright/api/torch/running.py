@@ -1,0 +1,102 @@
+"""What a call of a compiled graph does: it takes tensors as arrays, lets kernels write to tensors, and gives these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import torch
+
+from tilewright.api.torch.calls import Generated
+from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.torch.element_types import numpy_view
+from tilewright.frontend.torch.extents import LARGEST
+from tilewright.records import record
+from tilewright.runtime import pool
+
+if TYPE_CHECKING:
+    from tilewright.backends.checked import Loaded
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Reader: TypeAlias = Callable[[Any], Array]
+plain_view: Reader = torch.Tensor.numpy
+"""Of a tensor that needs no care."""
+_LENGTHS = np.zeros(LARGEST, np.bool_)  # memory that nobody touches is not there
+
+
+@record(eq=False)
+class Reads:
+    """The arguments that are inputs of the graph, by their places, each with what makes it an array."""
+
+    pairs: tuple[tuple[int, Reader], ...]
+
+    def arrays(self, given: Sequence[Any]) -> list[Array]:
+        """The inputs of a call."""
+        try:
+            return [read(given[place]) for place, read in self.pairs]
+        except (RuntimeError, TypeError):
+            return [array_of(given[place]) for place, _ in self.pairs]
+
+
+def reader_for(example: Any) -> Reader:
+    """What makes arrays of arguments like an example of torch's compiler."""
+    if not isinstance(example, torch.Tensor):
+        return length
+    return plain_view if example.dtype is not torch.bfloat16 and not example.requires_grad else numpy_view
+
+
+def length(number: Any) -> Array:
+    """An array of so many elements, which tells kernels an extent."""
+    count = int(number)
+    return _LENGTHS[:count] if count <= LARGEST else np.zeros(count, np.bool_)
+
+
+def array_of(argument: Any) -> Array:
+    """An array of an argument that may need care: views that conjugate or negate, tensors that require a gradient."""
+    if not isinstance(argument, torch.Tensor):
+        return length(argument)
+    if argument.layout is not torch.strided or argument.device.type != "cpu":
+        raise UnsupportedOperation(f"a tensor of {argument.layout} on {argument.device.type} where another one was compiled")
+    return numpy_view(argument.detach().resolve_conj().resolve_neg())
+
+
+class Running:
+    """A compiled graph with its constants: called with the list of its arguments, which it clears.
+
+    Safe from several threads at once. Kernels run on as many threads as torch has at the time of the call, unless told.
+    """
+
+    _boxed_call = True
+    __slots__ = ("_allocate", "_arrange", "_constants", "_loaded", "_on", "_reads", "_threads", "_write")
+
+    def __init__(self, loaded: Loaded, threads: int | None, reads: Reads, call: Generated, is_plain: bool) -> None:
+        """`threads` of None follows torch; `is_plain` where all outputs are of types that NumPy has."""
+        self._loaded: Any = loaded[0]
+        self._constants = loaded[1]
+        self._threads, self._reads = threads, reads
+        self._allocate, self._arrange = call.allocate, call.arrange
+        self._write = plain_view if is_plain else numpy_view
+        self._on: dict[int, Callable[..., None]] = {}
+
+    def __call__(self, arguments: list[Any]) -> list[Any]:
+        """The outputs. Raises `PositionError` for positions out of range."""
+        given = arguments[:]  # weights that kernels read live on through the call, whoever replaces them meanwhile
+        arguments.clear()
+        inputs, written, write = self._reads.arrays(given), self._allocate(given), self._write
+        threads = self._threads or torch.get_num_threads()
+        run = self._on.get(threads) or self._with(threads)
+        run((*inputs, *self._constants), [write(tensor) for tensor in written])
+        return written if self._arrange is None else self._arrange(given, written)
+
+    @property
+    def packed_bytes(self) -> int:
+        """Of constants that kernels read in an order of their own."""
+        count: int = self._loaded.memory_stats().constant_bytes
+        return count
+
+    def _with(self, threads: int) -> Callable[..., None]:
+        """The kernels on so many threads."""
+        run: Callable[..., None] = self._loaded.on(pool.get(threads)).run
+        self._on[threads] = run
+        return run

@@ -1,0 +1,26 @@
+"""`torch.compile(model, backend="tilewright")`; each name is imported when it is first used.
+
+Needs the package torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilewright.api.torch.backend import backend as backend
+
+_HOMES = {"tilewright.api.torch.backend": ("backend",)}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [*_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
