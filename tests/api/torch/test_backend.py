@@ -1,0 +1,125 @@
+"""Models under torch.compile: one graph, results as in eager mode, and what a user may do to tensors and options around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+from tilewright.api.torch import counting  # noqa: E402
+from tilewright.errors import TilewrightError  # noqa: E402
+from tilewright.torch import backend  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _from_nothing() -> Iterator[None]:
+    torch._dynamo.reset()
+    counting.reset()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    return torch.compile(function, backend=backend, fullgraph=True, options=options or None)
+
+
+def perceptron() -> Any:
+    return nn.Sequential(nn.Linear(16, 96), nn.ReLU(), nn.Linear(96, 8)).eval()
+
+
+def same(got: Any, expected: Any) -> bool:
+    """Equal but for rounding, of equal strides and types."""
+    is_alike = got.stride() == expected.stride() and got.dtype == expected.dtype and got.shape == expected.shape
+    return is_alike and torch.allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_is_one_graph_without_eager_calls_and_as_exact_as_eager() -> None:
+    model, x = perceptron(), torch.randn(5, 16)
+    got = compiled(model)(x)
+    (report,) = counting.reports()
+    exact = model.double()(x.double())
+    errors = [float((result.double() - exact).abs().max()) for result in (got, model.float()(x))]
+    assert (report.parts, report.eager) == (1, ())
+    assert errors[0] <= 2 * errors[1] + 1e-7
+
+
+def test_changed_weights_count_without_another_compilation() -> None:
+    model, x = perceptron(), torch.randn(5, 16)
+    run = compiled(model)
+    run(x)
+    model[0].weight.mul_(2)
+    assert same(run(x), model(x))
+    model[2].bias = nn.Parameter(torch.randn(8))
+    assert same(run(x), model(x))
+    assert len(counting.reports()) == 1
+
+
+def test_lengths_that_vary_are_two_graphs() -> None:
+    model = perceptron()
+    run = compiled(model)
+    assert all(same(run(x), model(x)) for x in map(torch.randn, (4, 7, 33, 9), 4 * (16,)))
+    assert len(counting.reports()) == 2
+
+
+def test_options_that_there_are_not_are_refused() -> None:
+    for options, words in (
+        ({"thread": 2}, "did you mean 'threads'"),
+        ({"threads": 0}, "threads=0"),
+        ({"precision": "half"}, "precision='half'"),
+        ({"fuse": 1}, "fuse=1"),
+        ({"freeze": None}, "freeze=None"),
+    ):
+        with pytest.raises(TilewrightError, match=words):
+            backend(None, [], options=options)
+    with pytest.raises(TilewrightError, match="no mode 'max-autotune'"):
+        backend(None, [], mode="max-autotune")
+
+
+def test_gradients_are_those_of_eager_mode_with_one_warning() -> None:
+    model, x = perceptron(), torch.randn(5, 16, requires_grad=True)
+
+    def gradients(function: Callable[..., Any]) -> Any:
+        return torch.autograd.grad(function(x).square().sum(), [x, *model.parameters()])
+
+    with torch.enable_grad():
+        with pytest.warns(UserWarning, match=r"torch.no_grad\(\)") as warned:
+            got = gradients(compiled(model))
+        expected = gradients(model)
+    assert len(warned) == 1
+    assert all(map(torch.equal, got, expected))
+
+
+def test_outputs_that_share_memory_share_it() -> None:
+    def views(x: Any) -> Any:
+        y = x * 2
+        return y.T, y[1:, :2], y.view(-1), x.view(-1), y.sum(), 3
+
+    x = torch.randn(4, 6)
+    got, expected = compiled(views)(x), views(x)
+    assert all(map(same, got[:5], expected[:5]))
+    assert got[5] == 3
+    assert got[0].data_ptr() == got[2].data_ptr() != got[1].data_ptr()
+    assert got[3].data_ptr() == x.data_ptr()
+
+
+def test_four_threads_get_the_same_bits() -> None:
+    model, x, results = perceptron(), torch.randn(64, 16), []
+    run = compiled(model)
+    expected = run(x)
+
+    def work() -> None:
+        with torch.no_grad():
+            results.extend(torch.equal(run(x), expected) for _ in range(20))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 80
