@@ -37,7 +37,7 @@ def backend(
     and `freeze` (True: parameters and buffers are packed once, and again when they have changed).
 
     Operators that are not compiled run in eager mode inside the graph, which never breaks for them. Raises `TilewrightError` for
-    options that there are not, and `ToolchainError` without a working C compiler.
+    options that there are not, and `ToolchainError` where no compiler works.
     """
     logs.configure()
     chosen = checked_options(options, mode)
