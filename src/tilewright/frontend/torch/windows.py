@@ -1,0 +1,34 @@
+"""Numbers of windows as ATen gives them: one for all dimensions, or one each; and the types that windows are computed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.frontend.torch.call import Call
+
+
+def as_numbers(call: Call, name: str) -> tuple[int, ...]:
+    """An operand that is a number or a list of such. Raises `UnsupportedOperation` for extents at run time."""
+    given = call[name]
+    found = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if not all(isinstance(value, int) for value in found):
+        raise call.refuse(f"{name} is known at run time only")
+    return found
+
+
+def per_dimension(numbers: Sequence[int], rank: int) -> tuple[int, ...]:
+    """A number for each dimension.
+
+    >>> per_dimension((2,), 3)
+    (2, 2, 2)
+    """
+    return tuple(numbers) if len(numbers) == rank else tuple(numbers) * rank
+
+
+def computed_type(dtype: str) -> str:
+    """The type that elements are summed in: short floating-point numbers in float32, and rounded once behind.
+
+    >>> computed_type("bfloat16"), computed_type("int64")
+    ('float32', 'int64')
+    """
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
