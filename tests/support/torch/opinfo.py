@@ -177,9 +177,8 @@ def is_as_exact(call: Call, number: int, one: np.ndarray, other: np.ndarray) -> 
     if is_exact(other) or str(other.dtype) == "float64":
         return False
     try:
-        exact = wide(
-            arrays_of(call.eager(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor.clone())[number])
-        )
+        given = [tensor.double() if tensor.is_floating_point() else tensor.clone() for tensor in call.tensors]
+        exact = wide(arrays_of(call.eager(given)[number]))
     except Exception:
         return False
     return exact.shape == other.shape and largest_difference(one, exact) <= 2 * largest_difference(other, exact)

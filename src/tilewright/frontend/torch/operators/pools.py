@@ -87,7 +87,8 @@ def _places(call: Call, x: Tensor, largest: Tensor, window: Window | PaddedWindo
         raise call.refuse("where largest elements lie in images of run-time extents, or very large ones")
     builder = call.builder
     if "float" not in x.dtype:
-        x, largest = (_as_floats(call, tensor) for tensor in (x, largest))
+        x, largest = (call.cast(tensor, "int64") for tensor in (x, largest))
+        return builder.record(_found_places, x, largest, window, kind="places")
     place = builder.record(_found_places, x, largest, window, kind="places")
     return call.cast(builder.body(_NUMBER, place, kind="places"), "int64")
 
@@ -100,9 +101,10 @@ def _as_floats(call: Call, x: Tensor) -> Tensor:
 
 
 def _found_places(x: Tensor, largest: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The number of the first largest element of every window; -1 less the number of the last NaN where one is.
+    """The number of the first largest element of every window, a float32, or of int64 such; -1 less the number of the last NaN.
 
-    What is compared with the largest element is NaN outside of the image; what is asked whether it is NaN is 0 there.
+    Two reads say what lies outside of the image: one of floats is NaN there, and the other, which is asked for NaN, is 0;
+    those of integers differ.
     """
     first = len(x.shape) - window.rank
     outputs = [Axis(f"d{d}", extent) for d, extent in enumerate(largest.shape)]
@@ -113,15 +115,18 @@ def _found_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
     limits = tuple(limit for d, place in enumerate(places) for limit in inside(place, window.extents[d], sizes))
     indices = tuple(axis_index(axis.name) for axis in outputs)
     seen = Access(x.name, (*indices[:first], *places))
-    guards = [Guard(limits, value) if limits else None for value in (0.0, float("nan"))]
+    is_float = "float" in x.dtype
+    guards = [Guard(limits, value) if limits else None for value in (0.0, float("nan") if is_float else 1.0)]
     reads = (*(replace(seen, guard=guard) for guard in guards), Access(largest.name, indices))
     number = _value(sum((place * prod(window.extents[d + 1 :]) for d, place in enumerate(places)), Index()))
     nothing = Literal(float(prod(window.extents)))
-    of_nan = apply("where", _IS_NAN, apply("subtract", Literal(-1.0), number), nothing)
-    body = apply("where", apply("equal", Load(1), Load(2)), number, of_nan)
-    accumulator = "float64" if x.dtype == "float64" else "float32"
+    of_nan = apply("where", _IS_NAN, apply("subtract", Literal(-1.0), number), nothing) if is_float else nothing
+    is_largest = apply("equal", Load(1), Load(2))
+    is_largest = is_largest if is_float or not limits else apply("logical_and", is_largest, apply("equal", Load(0), Load(1)))
+    body = apply("where", is_largest, number, of_nan)
+    accumulator, dtype = (x.dtype, x.dtype) if not is_float else ("float64" if x.dtype == "float64" else "float32", "float32")
     operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, indices), body, REDUCTIONS["min"], accumulator)
-    return operator, Tensor(result, largest.shape, "float32")
+    return operator, Tensor(result, largest.shape, dtype)
 
 
 def _value(index: Index) -> Scalar:
@@ -154,7 +159,11 @@ def _divided(call: Call, sums: Tensor, window: Window | PaddedWindow, divisor: i
         return builder.body(apply("divide", Load(0), Literal(float(divisor))), sums, kind="mean")
     if not isinstance(window, Window):
         raise call.refuse("a mean of integers over run-time extents")
-    counts = np.full((1,) * window.rank, divisor) if divisor else element_counts(window, with_padding=call["count_include_pad"])
+    if divisor is not None and divisor < 0:
+        sums = builder.map("negative", sums)
+    counts = (
+        np.full((1,) * window.rank, abs(divisor)) if divisor else element_counts(window, with_padding=call["count_include_pad"])
+    )
     whole = apply("floor_divide", apply("abs", Load(0)), Load(1))
     quotient = apply("where", apply("less", Load(0), Literal(0.0)), apply("negative", whole), whole)
     return builder.body(quotient, sums, builder.constant(counts.astype(sums.dtype), "counts"), kind="mean")

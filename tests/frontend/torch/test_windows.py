@@ -1,0 +1,74 @@
+"""Convolutions and pools of ATen calls: special values, types, uneven parts, extents at run time."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
+
+NAN, INF = float("nan"), float("inf")
+
+
+def check(function, *tensors, mode="fake"):
+    """The recorded graph against eager: equal types, shapes and, within tolerances, values."""
+    module = make_fx(function, tracing_mode=mode, _allow_non_fake_inputs=True)(*tensors)
+    module.graph.eliminate_dead_code()
+    recording = recorded(module)
+    assert not eager_reasons(recording, module)
+    found = evaluated(recording, module, tensors)
+    expected = function(*tensors)
+    for one, other in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        torch.testing.assert_close(torch.from_numpy(one), torch.from_numpy(arrays_of(other)), equal_nan=True)
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -INF, 1.0])
+def test_the_largest_of_windows_and_its_number_in_the_plane(value):
+    x = torch.randn(2, 3, 7, 6).round()
+    x[:, 1] = -INF
+    x[0, :, 2:4, 1:5] = value
+    check(lambda x: torch.ops.aten.max_pool2d_with_indices(x, [3, 2], [2, 1], [1, 1], [2, 1], True), x)
+    check(lambda x: F.adaptive_max_pool2d(x, (3, 4), return_indices=True), x)
+
+
+def test_the_largest_of_integers_is_never_padding():
+    x = torch.full((1, 2, 4, 4), torch.iinfo(torch.int64).min)
+    x[0, 0, 1, 1] = 2**60 + 1
+    check(lambda x: torch.ops.aten.max_pool2d_with_indices(x, [2, 2], [2, 2], [1, 1]), x)
+
+
+def test_uneven_parts_keep_infinities_to_themselves():
+    x = torch.randn(2, 10, 7)
+    x[0, 0, 0], x[1, 9, 6] = INF, NAN
+    check(lambda x: torch.ops.aten._adaptive_avg_pool2d(x, [4, 3]), x)
+
+
+def test_means_of_integers_lose_their_fraction():
+    x = torch.randint(-9, 9, (1, 2, 5, 5))
+    check(lambda x: F.avg_pool2d(x, 2, padding=1, ceil_mode=True, count_include_pad=False), x)
+    check(lambda x: F.avg_pool2d(x, 2, divisor_override=-3), x)
+
+
+def test_convolutions():
+    x, w, b = torch.randn(2, 4, 9, 8), torch.randn(6, 2, 3, 2), torch.randn(6)
+    check(lambda x, w, b: F.conv2d(x, w, b, (2, 1), (1, 0), (1, 2), 2), x, w, b)
+    check(lambda x, w: F.conv_transpose2d(x, w, None, (2, 3), (1, 0), (1, 2), 2), x, torch.randn(4, 3, 3, 2))
+    check(lambda x, w: F.conv2d(x, w, None, 1, "same"), x, torch.randn(6, 4, 5, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64])
+def test_convolutions_in_their_own_type(dtype):
+    x, w = (torch.randint(-(2**20), 2**20, shape).to(dtype) for shape in ((1, 2, 5), (3, 2, 3)))
+    check(lambda x, w: torch.conv1d(x, w, None, 1, 1), x, w)
+
+
+def test_images_of_run_time_extents():
+    x, w = torch.randn(3, 4, 20, 18), torch.randn(5, 4, 3, 3)
+
+    def pooled(x):
+        y = F.max_pool2d(F.conv2d(x, w, None, 1, 1), 2)
+        return F.avg_pool2d(y, 3, 1, 1, count_include_pad=False), torch.ops.aten._adaptive_avg_pool2d(y, [1, 1])
+
+    check(pooled, x, mode="symbolic")
