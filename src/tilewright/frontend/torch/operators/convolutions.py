@@ -37,7 +37,7 @@ from tilewright.graph.types import Tensor, planned_extent
 def convolution(call: Call) -> Tensor:
     """The sums of products of every window with the filters, and a bias for every filter."""
     if call.has("transposed") and call["transposed"]:
-        return transposed(call)
+        return _transposed(call)
     sides = as_numbers(call, "padding")
     return _convolved(call, lambda rank: (per_dimension(sides, rank),) * 2)
 
@@ -67,6 +67,10 @@ def _convolved(call: Call, padding: Any) -> Tensor:
 @lowers("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
 def transposed(call: Call) -> Tensor:
     """Every element of the image times the filters, added to its own window of the result; a bias for every filter."""
+    return _transposed(call)
+
+
+def _transposed(call: Call) -> Tensor:
     x, w, bias = _operands(call)
     rank = len(w.shape) - 2
     image = _with_batch(call, x, rank)
