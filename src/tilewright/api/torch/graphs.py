@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias, cast
 
 import torch
 from torch.fx import GraphModule
@@ -25,6 +26,29 @@ from tilewright.records import record
 NAME = "torch_graph"
 """Of all graphs: equal ones share plans and code."""
 _lock = threading.RLock()
+
+
+Watcher: TypeAlias = Callable[[GraphReport, Sequence[Unit]], None]
+"""Told of every graph, and of what is compiled of it."""
+_watchers: list[Watcher] = []
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Inside, the watcher is told of graphs, whichever thread compiles them."""
+    with _lock:
+        _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        with _lock:
+            _watchers.remove(watcher)
+
+
+def _tell(report: GraphReport, units: Sequence[Unit] = ()) -> None:
+    counting.add(report)
+    for watcher in _watchers:
+        watcher(report, units)
 
 
 class Compiled(Protocol):
@@ -89,7 +113,7 @@ def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) ->
     if not recording.refused:
         try:
             whole = _Whole(unit_of(module, recording, weights, options))
-            counting.add(GraphReport(NAME, whole.unit.operators, 1, ()))
+            _tell(GraphReport(NAME, whole.unit.operators, 1, ()), [whole.unit])
             return whole
         except ToolchainError:
             raise
@@ -102,10 +126,10 @@ def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) ->
     except ToolchainError:
         raise
     except Exception as problem:
-        counting.add(GraphReport(NAME, 0, 0, eager, "; ".join(filter(None, (why, _reason(problem))))))
+        _tell(GraphReport(NAME, 0, 0, eager, "; ".join(filter(None, (why, _reason(problem))))))
         return None
     eager += tuple(EagerNode(part, "a part", reason, "") for part, reason in problems.items())
-    counting.add(GraphReport(NAME, parts.operators, len(parts.parts), eager, why))
+    _tell(GraphReport(NAME, parts.operators, len(parts.parts), eager, why), [part.unit for part in parts.parts.values()])
     return parts
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.utils import counters
 from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
@@ -96,3 +97,14 @@ def with_modules(module: GraphModule, parts: Sequence[Sequence[Node]], prefix: s
 def computes(target: Any) -> bool:
     """Whether a node calls an operator of ATen or the like that gives new elements: no view, and no function of Python."""
     return isinstance(target, torch._ops.OpOverload) and not target.is_view
+
+
+def reset() -> None:
+    """Make torch forget all compiled code, and what it has counted."""
+    torch._dynamo.reset()
+    counters.clear()
+
+
+def graph_breaks() -> dict[str, int]:
+    """Why torch ended graphs since the last `reset`, and how often."""
+    return {str(reason).split("\n", 1)[0]: count for reason, count in counters["graph_break"].items()}

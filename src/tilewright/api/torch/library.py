@@ -20,12 +20,14 @@ from tilewright.backends import loading
 from tilewright.dtypes import dtype_named
 from tilewright.frontend.torch.element_types import NAMES
 from tilewright.frontend.torch.program import Program
-from tilewright.graph.types import Graph
+from tilewright.graph.expressions.extents import dimensions_of
+from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.runtime.compilation import libraries
 from tilewright.runtime.store import cache
 
 if TYPE_CHECKING:
     from tilewright.backends.checked import Loaded
+    from tilewright.plan.types import ModelPlan
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Weights: TypeAlias = Mapping[str, torch.Tensor]
@@ -42,6 +44,8 @@ class Library:
         self._options = options
         self._artifacts: dict[str, Artifact] = {}
         self._lock = threading.Lock()
+        self.packed_bytes = self.read_bytes = 0
+        """Of weights when they were last packed: those in an order of their own, and those that calls read as they are."""
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -61,7 +65,26 @@ class Library:
     def loaded(self, weights: Weights, threads: int) -> Loaded:
         """Something to call, with these weights packed by so many threads, and the constants that its calls pass."""
         graph, artifact = loading.in_range(self._graph(weights), self._artifact)
-        return replace(self._options, threads=threads).loaded(graph, artifact)
+        loaded = replace(self._options, threads=threads).loaded(graph, artifact)
+        self.packed_bytes = loaded[0].memory_stats().constant_bytes
+        self.read_bytes = sum(array.nbytes for array in loaded[1])
+        return loaded
+
+    def planned(self) -> ModelPlan:
+        """How its graph runs, where all weights are frozen."""
+        return self._options.planned(self._program.graph)
+
+    @property
+    def frozen_bytes(self) -> int:
+        """Of the weights that it reads as constants."""
+        constants = dict(self._program.graph.constants)
+        return sum(constants[constant].array.nbytes for constant in self._program.constants)
+
+    @property
+    def dimensions(self) -> tuple[SymbolicExtent, ...]:
+        """The dimensions of its inputs that calls tell."""
+        graph = self._program.graph
+        return tuple(dimensions_of(extent for name in graph.inputs for extent in graph.tensor(name).shape).values())
 
     def _graph(self, weights: Weights) -> Graph:
         """The graph with these weights as constants, and with those left out as inputs."""

@@ -221,7 +221,6 @@ def _freed(module: GraphModule, parts: Mapping[str, Part]) -> GraphModule:
     """The module without the submodules that are compiled, and without what torch's compiler knew."""
     for name in parts:
         delattr(module, name)
-    module.graph.lint()
     module.recompile()
     _forget_examples(module)
     return module
