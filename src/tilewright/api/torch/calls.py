@@ -224,7 +224,7 @@ def text_of(extent: Any, dimensions: dict[str, str]) -> str:
     >>> from tilewright.graph.expressions.extents import plus, quotient, times
     >>> s = SymbolicExtent("s0", 1, 16, 16)
     >>> text_of(plus(times(quotient(s, 2), 3), -1), {"s0": "given[1]"})
-    '(-1 + 3 * (given[1] // 2))'
+    '(3 * (given[1] // 2) + -1)'
     """
     if isinstance(extent, int):
         return str(extent)

@@ -34,7 +34,7 @@ def explain(
     other compiled functions are compiled again in their next call.
 
     >>> print(explain(torch.nn.Linear(3, 2), torch.ones(4, 3)))
-    Linear: 1 graph, 0 graph breaks, 2 operators in 1 part, 0 calls in eager mode
+    Linear: 1 graph, 0 graph breaks, ... operators in 1 part, 0 calls in eager mode
     ...
     """
     original = getattr(model, "_orig_mod", model)

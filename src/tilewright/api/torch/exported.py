@@ -54,9 +54,9 @@ def load(
     Raises `InvalidModel` for what is no exported program, and `UnsupportedOperation` with all reasons for calls that have no
     lowering, and for programs that change their inputs or buffers: `torch.compile` runs these, with such calls in torch.
 
-    >>> exported = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),))
+    >>> exported = torch.export.export(torch.nn.ReLU(), (torch.ones(4, 3),))
     >>> load(exported, threads=1)(torch.ones(4, 3)).shape
-    torch.Size([4, 2])
+    torch.Size([4, 3])
     """
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise TilewrightError(f"threads={threads!r} is no number of threads", where=WHERE, hint="use 1, 2, ... or None")
