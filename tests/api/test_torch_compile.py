@@ -1,4 +1,7 @@
-"""torch.compile sees a call of a jitted function, a kernel or a session as a place where its graph ends, and nothing inside."""
+"""torch.compile sees a call of a jitted function as one operator, that of a kernel or a session as a place where its graph ends.
+
+Nothing inside of a call is traced. `test_torch_operators.py` has what is computed.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,9 @@ assert torch.allclose(torch.compile(of_a_kernel, backend="eager")(x, w), torch.r
 assert np.allclose(torch.compile(of_a_session, backend="eager")(x), torch.relu(2 * x) + 1)
 assert not traced(), traced()
 torch._dynamo.reset()
+assert torch.allclose(torch.compile(network, backend="eager", fullgraph=True)(x, w), expected, atol=1e-5)
 try:
-    torch.compile(network, backend="eager", fullgraph=True)(x, w)
+    torch.compile(of_a_kernel, backend="eager", fullgraph=True)(x, w)
 except torch._dynamo.exc.Unsupported as problem:
     print("Tilewright runs a kernel of its own" in str(problem))
 """
@@ -69,9 +73,8 @@ def test_nothing_inside_of_a_call_is_traced() -> None:
 
 
 @pytest.mark.ci
-def test_where_torch_is_imported_later_the_first_call_is_traced_to_its_first_line() -> None:
-    traced = int(run("import tilewright as tw" + BEGIN + "import torch" + FUNCTION))
-    assert 0 < traced <= len(("__call__", "mark", "torch_dynamo_resume_in___call__"))
+def test_nothing_is_traced_where_torch_is_imported_later() -> None:
+    assert run("import tilewright as tw" + BEGIN + "import torch" + FUNCTION) == "0\n"
 
 
 def test_torch_is_not_imported() -> None:

@@ -25,7 +25,7 @@ from tilewright.api.ranges import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Maker, Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import Shortened
-from tilewright.errors import DTypeError, TilewrightError
+from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
@@ -35,7 +35,7 @@ from tilewright.precision import Precision, checked
 from tilewright.progress import preparing
 from tilewright.records import record
 from tilewright.runtime import calibration
-from tilewright.runtime.arrays import like
+from tilewright.runtime.arrays import is_torch_tensor, like
 
 if TYPE_CHECKING:
     from tilewright.backends.registry import AnyBackend
@@ -162,6 +162,8 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
     Safe from several threads. Pickled as its function is, by name where its name is bound to it; a copy is the same object.
     """
 
+    __name__: str
+
     def __init__(self, function: Callable[..., Any], told: _Told) -> None:
         self._function = function.function if isinstance(function, Jitted) else function
         super().__init__(Binder(inspect.signature(self._function), told.static_names))
@@ -171,6 +173,7 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
         self._kernels: Recent[tuple[object, Extents], Kernel | FixedResult] = Recent(MOST_KERNELS, self._plain.clear)
         self._signatures: Recent[tuple[Any, ...], KernelSignatures] = Recent(MOST_STRUCTURES, self._plain_signatures.clear)
         functools.update_wrapper(self, self._function)
+        self._dynamo_name = dynamo.name(self)
         dynamo.mark()
 
     @property
@@ -270,8 +273,28 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
             return self._interpret(call, call.arrays(), out)
         if self._backend.takes_tensors:
             return self._kernel(call, call.outlines()).run(call.given(), call.first_array(), out)
-        inputs = call.arrays()
+        try:
+            inputs = call.arrays()
+        except UnsupportedOperation:
+            if out is not None or not _stand_for_others(call.leaves):
+                raise
+            from tilewright.api.torch_operators import calls
+
+            return calls.computed(self, args, options)
         return self._kernel(call, inputs).run(inputs, call.first_array(), out)
+
+    def _recorded(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        from tilewright.api.torch_operators import calls
+
+        return calls.recorded(self._dynamo_name or "", args, options)
+
+    def _outlined(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[TracedCall, tuple[Any, ...]]:
+        """The graph of a call whose arguments are specs and numbers, and these one by one. Raises what the call would."""
+        call = self._binder.flatten(args, options)
+        traced = self._trace(call)
+        if traced.graph.outputs:
+            _check_outputs(traced.graph, self._element_types)
+        return traced, call.leaves
 
     def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> Kernel | FixedResult:
         """The kernel of a call whose arguments are plain arrays: the way of every step of a loop over growing lengths."""
@@ -358,6 +381,15 @@ def _restored(function: Callable[..., Any], told: _Told) -> Jitted:
     """What was pickled: the object that has this function, or a new one."""
     owner = by_name.owner(function)
     return owner if isinstance(owner, Jitted) else Jitted(function, told)
+
+
+def _stand_for_others(leaves: Sequence[Any]) -> bool:
+    """Whether torch traces the call outside of Dynamo, with tensors that have no values."""
+    if not any(map(is_torch_tensor, leaves)):
+        return False
+    from tilewright.api.torch_operators import calls
+
+    return calls.stand_for_others(leaves)
 
 
 def _check_parameters(binder: Binder) -> None:

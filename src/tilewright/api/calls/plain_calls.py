@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.api import dynamo
 from tilewright.api.calls.calling import Array, Binder
-from tilewright.api.dynamo import opaque, unmarked
+from tilewright.api.dynamo import opaque, traced_as, unmarked
 from tilewright.api.tracebacks import shorten
 from tilewright.runtime import native
 from tilewright.runtime.arrays import views
@@ -40,6 +40,24 @@ class PlainCalls(ABC, Generic[KernelT]):
         self._signature: Callable[[tuple[Any, ...]], Hashable] = _described
         """The types and shapes of NumPy's arrays; None where anything needs more care."""
 
+    _dynamo_name: str | None = None
+    """By which Dynamo knows a function whose calls can be part of its graphs."""
+
+    def _seen_by_dynamo(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
+        """What Dynamo traces in the place of a call."""
+        if out is not None or interpret or self._dynamo_name is None:
+            return self._left_alone(args, out, interpret, options)
+        return self._recorded(args, options)
+
+    @opaque
+    def _left_alone(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
+        return self(*args, out=out, interpret=interpret, **options)
+
+    def _recorded(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The result of a call, as part of a graph."""
+        return self._left_alone(args, None, False, options)
+
+    @traced_as(_seen_by_dynamo)
     @opaque
     def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
         """Run the kernel for these arguments; the first call of a signature compiles it.
