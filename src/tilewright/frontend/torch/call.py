@@ -13,7 +13,7 @@ from tilewright.frontend.torch.element_types import NAMES
 from tilewright.graph.builders import elementwise
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent
-from tilewright.graph.expressions.scalar import Literal, Load, apply
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
 from tilewright.records import record
 
@@ -131,6 +131,11 @@ class Call:
     def map(self, function: str, *operands: Tensor | float, dtype: str | None = None) -> Tensor:
         """A function at every point, stored as the result's type unless told."""
         return self.builder.map(function, *operands, dtype=dtype or self.result.dtype)
+
+    def body(self, body: Scalar, *operands: Tensor | float, dtype: str | None = None, accumulator: str | None = None) -> Tensor:
+        """An expression of the elements of operands (`Load(i)`) at every point, stored as the result's type unless told."""
+        kind = self.operator.strip("_")
+        return self.builder.body(body, *operands, dtype=dtype or self.result.dtype, accumulator=accumulator, kind=kind)
 
     def refuse(self, why: str) -> UnsupportedOperation:
         """The error by which a lowering leaves the call to torch."""

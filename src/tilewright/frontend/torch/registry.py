@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from tilewright.errors import InternalError
 from tilewright.graph.types import Tensor
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 Lowering: TypeAlias = "Callable[[Call], Tensor | tuple[Tensor | None, ...]]"
 """Records a call by its builder, and gives its results; None for one that it does not compute. Raises `UnsupportedOperation`."""
 
+Declared = TypeVar("Declared", bound=Lowering)
 _lowerings: dict[str, Lowering] = {}
 
 
-def lowers(*overloads: str) -> Callable[[Lowering], Lowering]:
+def lowers(*overloads: str) -> Callable[[Declared], Declared]:
     """Declare a function as the lowering of overloads, named as torch prints them: "aten.add.Tensor"."""
 
-    def declare(lowering: Lowering) -> Lowering:
+    def declare(lowering: Declared) -> Declared:
         for overload in overloads:
             if overload in _lowerings:
                 raise InternalError(f"{overload} has two lowerings")
