@@ -269,6 +269,11 @@ _counting = threading.Lock()
 _packings = 0
 
 
+def living() -> list[FrozenWeights]:
+    """Those of all graphs that are compiled now."""
+    return list(_living)
+
+
 def packings() -> int:
     """So many times weights were packed in this process, of all graphs."""
     return _packings
@@ -279,7 +284,7 @@ def refresh() -> None:
 
     For changes that PyTorch does not show: writes through `p.data`, as in `p.data.mul_(2)`, and through NumPy.
     """
-    for weights in list(_living):
+    for weights in living():
         weights.refresh()
 
 
@@ -319,7 +324,7 @@ def _new_locks() -> None:
     """Another thread may have held them when the process was forked."""
     global _counting
     _counting = threading.Lock()
-    for weights in list(_living):
+    for weights in living():
         weights._lock = threading.RLock()
 
 
