@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import tilewright.torch
 import torch
 
+import tilewright.torch
 from benchmarks.studies.parts.torch_encoder import MOST_TOKENS, encoder, tokens
 from tilewright.api.torch import internals
 from tilewright.api.torch.weights import FrozenWeights

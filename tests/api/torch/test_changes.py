@@ -15,7 +15,6 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 import tilewright.torch  # noqa: E402
-
 from tilewright.api.torch import weights  # noqa: E402
 
 WIDTH = 72
@@ -137,11 +136,13 @@ def test_a_change_packs_once(change: Change) -> None:
         assert _packings(model, calls=2) == 0
 
 
-@pytest.mark.parametrize("change", [lambda m: m.train().eval(), lambda m: m.requires_grad_(False)])
-def test_what_changes_no_values_packs_nothing(change: Change) -> None:
+def test_what_changes_no_values_packs_nothing() -> None:
     model = _model()
     _packings(model)
-    change(model)
+    model.train().eval()
+    assert _packings(model, calls=2) == 0
+    model.requires_grad_(False)  # Dynamo compiles a graph for it
+    assert _packings(model) <= 1
     assert _packings(model, calls=2) == 0
 
 
@@ -286,14 +287,16 @@ def test_a_buffer_that_the_graph_changes_is_packed_once() -> None:
 
 def test_the_memory_of_a_deleted_model_comes_back() -> None:
     """Of its weights and of what was packed, although the compiled code stays for other models."""
+    gc.collect()
+    sets = sum(one.sets for one in weights.living())
     model = _model()
     _packings(model)
+    assert sum(one.sets for one in weights.living()) > sets
     storages = [weakref.ref(p.untyped_storage()) for p in (*model.parameters(), *model.buffers())]
-    sets = sum(one.sets for one in weights.living())
     del model
     gc.collect()
     assert [storage() for storage in storages] == [None] * len(storages)
-    assert sum(one.sets for one in weights.living()) == sets - 1
+    assert sum(one.sets for one in weights.living()) == sets
 
 
 def test_replaced_weights_are_freed() -> None:

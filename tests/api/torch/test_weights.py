@@ -305,3 +305,14 @@ def test_four_threads_and_weights_that_change() -> None:
         thread.join()
     assert wrong == []
     assert graph.packings_of(layer) <= 1
+
+
+def test_models_of_one_class_owe_nothing_for_each_other() -> None:
+    graph = Graph()
+    for _ in range(20):
+        layer = Layer()
+        graph.packings_of(layer, 2)
+        layer.w.mul_(2)
+        assert graph.packings_of(layer, 1) == 1
+        del layer
+    assert graph.weights.frozen == (1, 2)

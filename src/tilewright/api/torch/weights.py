@@ -86,23 +86,22 @@ class _History:
     debts: list[int]
     """By tensor: rises with changes that come before enough calls were served."""
     is_first: bool
-    """Whether this packing was made for no change."""
+    """Whether none of these tensors was packed before."""
     calls: int = 0
     """Served without a change, after the one that it was packed for."""
 
-    def debts_of(self, seal: _Seal) -> list[int]:
-        """Where these tensors look so now."""
-        if self.calls >= PAYING_CALLS:
-            return [0] * len(self.debts)
-        pairs = zip(self.debts, self.seal.states, seal.states, strict=True)
-        return [debt + self._rise(before, now) for debt, before, now in pairs]
+    def next(self, seal: _Seal) -> _History:
+        """Of these tensors as they are now, or of others that took their place."""
+        pairs = [*zip(self.debts, self.seal.states, seal.states, strict=True)]
+        debts = [self._debt(*pair) if self.calls < PAYING_CALLS else 0 for pair in pairs]
+        return _History(seal, debts, is_first=all(before[0] != now[0] for _, before, now in pairs))
 
-    def _rise(self, before: State, now: State) -> int:
-        if self.is_first or before == now:
-            return 0
-        if self.calls:
-            return HARDLY_USED
-        return WASTED if before[0] == now[0] else REPLACED
+    def _debt(self, debt: int, before: State, now: State) -> int:
+        if before == now:
+            return debt
+        if before[0] != now[0]:
+            return 0 if self.calls else debt + REPLACED
+        return debt if self.is_first else debt + (HARDLY_USED if self.calls else WASTED)
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -130,10 +129,10 @@ class FrozenWeights:
 
     - A packing that was made for a change is wasted if the very next call with these tensors finds a change again. The first
       packing of a set never counts: a model is often called once, to be compiled, before its weights are loaded.
-    - A weight that has changed in place for two wasted packings becomes an input; eight, where other tensors took its place:
-      they may be of a new model. All is forgiven once a packing has served `PAYING_CALLS` calls that found no change.
-    - A packing that served fewer calls than that counts for little, not for nothing: a loop that evaluates on few batches packs
-      32 times.
+    - A weight that has changed in place for two wasted packings becomes an input. Where other tensors took its place, of which
+      each served one call, it takes eight: they may be of new models, which owe nothing once a second call comes.
+    - A packing that served fewer calls than `PAYING_CALLS` counts for little, not for nothing: a loop that steps, and evaluates
+      on few batches, packs 32 times. One that served as many forgives all.
 
     So weights may be swapped back and forth for ever (adapters that are merged and unmerged, averages of weights) if calls
     follow, and an optimizer's step before every call costs three packings in all. Weights that change are told apart from those
@@ -232,7 +231,7 @@ class FrozenWeights:
         for packed in (*replaced, *([known] if known else [])):
             self._drop(packed)
         before, self._gone = self._gone, None
-        return _History(seal, [0] * len(seal.ids) if before is None else before.debts_of(seal), before is None)
+        return _History(seal, [0] * len(seal.ids), is_first=True) if before is None else before.next(seal)
 
     def _packed(self, tensors: Sequence[torch.Tensor], history: _History) -> Run:
         """Pack tensors whose seal was made before, so that a change meanwhile shows in the next call."""
