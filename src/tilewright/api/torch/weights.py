@@ -90,18 +90,25 @@ class _History:
     calls: int = 0
     """Served without a change, after the one that it was packed for."""
 
+    has_died: bool = False
+    """Whether a storage has: what comes next are other tensors, even where one has the identity of one of these."""
+
     def next(self, seal: _Seal) -> _History:
         """Of these tensors as they are now, or of others that took their place."""
         pairs = [*zip(self.debts, self.seal.states, seal.states, strict=True)]
-        debts = [self._debt(*pair) if self.calls < PAYING_CALLS else 0 for pair in pairs]
-        return _History(seal, debts, is_first=all(before[0] != now[0] for _, before, now in pairs))
+        is_forgiven = self.calls >= (1 if self.is_first else PAYING_CALLS)
+        debts = [0 if is_forgiven else self._debt(*pair) for pair in pairs]
+        is_first = self.has_died or all(before[0] != now[0] for _, before, now in pairs)
+        return _History(seal, debts, is_first)
 
     def _debt(self, debt: int, before: State, now: State) -> int:
         if before == now:
             return debt
-        if before[0] != now[0]:
+        if self.has_died or before[0] != now[0]:
             return 0 if self.calls else debt + REPLACED
-        return debt if self.is_first else debt + (HARDLY_USED if self.calls else WASTED)
+        if self.is_first:
+            return debt
+        return debt + (HARDLY_USED if self.calls else WASTED)
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -290,6 +297,7 @@ def refresh() -> None:
 def _drop(owner: weakref.ref[FrozenWeights], packed: weakref.ref[_Packed], _storage: object) -> None:
     weights, dead = owner(), packed()
     if weights is not None and dead is not None:
+        dead.history.has_died = True
         weights._drop(dead)
 
 
