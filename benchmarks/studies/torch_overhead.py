@@ -21,7 +21,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
@@ -86,11 +88,8 @@ class Graph:
             seen.append(Graph(weights, [*arguments]))
             return plain(weights, arguments)
 
-        FrozenWeights.__call__ = watched  # type: ignore[method-assign]
-        try:
+        with patch.object(FrozenWeights, "__call__", watched):
             call()
-        finally:
-            FrozenWeights.__call__ = plain  # type: ignore[method-assign]
         (found,) = seen
         return found
 
@@ -131,11 +130,11 @@ def contenders(layers: int) -> dict[str, tuple[Call, int]]:
     backends = {"dynamo": constant, "dynamo_and_aot": constant_through_autograd, "tilewright": tilewright.torch.backend}
     for name, backend in backends.items():
         function = torch.compile(of_its_own_code(encoder(layers)), backend=backend, fullgraph=True)
-        made[name] = (lambda function=function: function(given)), 1
-        made[name][0]()
+        made[name] = partial(function, given), 1
+        function(given)
     graph = Graph.of(made["tilewright"][0])
     model = encoder(layers)
-    made |= {"eager": ((lambda: model(given)), 1), "graph": (graph.call, 1), "kernels": (graph.kernels(20), 20)}
+    made |= {"eager": (partial(model, given), 1), "graph": (graph.call, 1), "kernels": (graph.kernels(20), 20)}
     return made | {"check": (graph.check, 1), "bare_loop": (graph.bare_loop(), 1)}
 
 
