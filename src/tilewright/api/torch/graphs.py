@@ -25,6 +25,8 @@ from tilewright.records import record
 
 NAME = "torch_graph"
 """Of all graphs: equal ones share plans and code."""
+PART_NAME = "torch_part"
+"""Of all parts, for the same reason."""
 _lock = threading.RLock()
 
 
@@ -122,7 +124,7 @@ def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) ->
     eager = counting.eager_nodes(recording.refused)
     try:
         names = {node.name for node in recording.refused}
-        parts, problems = in_parts(module, names, weights, options, NAME)
+        parts, problems = in_parts(module, names, weights, options, PART_NAME)
     except ToolchainError:
         raise
     except Exception as problem:

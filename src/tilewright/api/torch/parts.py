@@ -111,7 +111,7 @@ def in_parts(
     parts, problems = {}, {}
     for call in [node for node in fused.graph.nodes if node.op == "call_module"]:
         try:
-            parts[call.target] = _part(fused, call, weights, options, f"{name}_{call.target.removeprefix(PREFIX)}")
+            parts[call.target] = _part(fused, call, weights, options, name)
         except ToolchainError:
             raise
         except TilewrightError as problem:
@@ -169,7 +169,7 @@ def _operator(node: Node) -> str:
 
 
 def _part(module: GraphModule, call: Node, weights: Weights, options: BackendOptions, name: str) -> Part:
-    inner = getattr(module, call.target)
+    inner = _numbered(getattr(module, call.target))
     _give_dimensions(module.graph, call, inner)
     pairs = [*zip([node for node in inner.graph.nodes if node.op == "placeholder"], call.args, strict=True)]
     names = {own.name: outer.name for own, outer in pairs if outer.op == "placeholder" and outer.name in weights}
@@ -181,21 +181,28 @@ def _part(module: GraphModule, call: Node, weights: Weights, options: BackendOpt
     return Part(unit_of(inner, recording, known, options), names, fixed)
 
 
+def _numbered(module: GraphModule) -> GraphModule:
+    """The same part with placeholders that are called by their places: parts of equal layers are equal."""
+    graph, same = Graph(), {}
+    for place, node in enumerate(node for node in module.graph.nodes if node.op == "placeholder"):
+        same[node] = graph.placeholder(f"input_{place}")
+        same[node].meta = {**node.meta}
+    graph.output(graph.graph_copy(module.graph, same))
+    return GraphModule(module, graph)
+
+
 def _give_dimensions(graph: Graph, call: Node, inner: GraphModule) -> None:
     """Dimensions that a part's shapes are made of, and that none of its arguments tells, become arguments."""
     told = {name for node in inner.graph.nodes if node.op == "placeholder" for name in _told(node.meta.get("val"))}
     needed = {name for node in inner.graph.nodes for name in _needed(node.meta.get("val"))}
-    first = next(iter(inner.graph.nodes))
+    first = next(node for node in inner.graph.nodes if node.op != "placeholder")
     for outer in [node for node in graph.nodes if node.op == "placeholder"]:
         example = outer.meta.get("val")
         names = [*_told(example)] if isinstance(example, torch.SymInt) else []
         if names and names[0] in needed - told:
             with inner.graph.inserting_before(first):
-                inner.graph.placeholder(outer.name).meta["val"] = example
+                inner.graph.placeholder(f"input_{len(call.args)}").meta["val"] = example
             call.args = (*call.args, outer)
-    placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
-    if [node.name for node in placeholders][: len(call.args)] != [node.name for node in placeholders]:
-        raise UnsupportedOperation("a part whose arguments are out of order")
     inner.recompile()
 
 
