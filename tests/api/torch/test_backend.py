@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -123,3 +125,14 @@ def test_four_threads_get_the_same_bits() -> None:
     for thread in threads:
         thread.join()
     assert results == [True] * 80
+
+
+def test_tensors_can_be_swapped_and_replaced_ones_are_freed() -> None:
+    model, x = perceptron(), torch.randn(5, 16)
+    run = compiled(model)
+    run(x)
+    freed = weakref.ref(model[0].weight.untyped_storage())
+    torch.utils.swap_tensors(model[0].weight, nn.Parameter(torch.randn(96, 16)))
+    assert same(run(x), model(x))
+    gc.collect()
+    assert freed() is None

@@ -40,6 +40,7 @@ def backend(
     options that there are not, and `ToolchainError` where no compiler works.
     """
     logs.configure()
+    internals.register("tilewright", backend)
     chosen = checked_options(options, mode)
     static = _static(example_inputs) if chosen.freeze else {}
     inputs = len(example_inputs)

@@ -80,7 +80,7 @@ def _counts(seen: Sequence[_Seen], made: Sequence[Unit], eager: Sequence[EagerNo
 def _weights(made: Sequence[Unit]) -> Iterator[str]:
     libraries = [unit.library for unit in made if unit.library.weights]
     if libraries:
-        count = len({name for library in libraries for name in library.weights})
+        count = sum(len(library.weights) for library in libraries)
         frozen, packed, read = (
             units.size(sum(getattr(library, kind) for library in libraries))
             for kind in ("frozen_bytes", "packed_bytes", "read_bytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch.fx import GraphModule
@@ -83,9 +83,9 @@ def compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> 
     if made is None:
         return in_eager_mode(module)
     if not made.weights:
-        return cast(Run, made.bound({}))
+        return internals.boxed(made.bound({}).__call__)
     places = {node.name: place for place, node in enumerate(n for n in module.graph.nodes if n.op == "placeholder")}
-    return FrozenWeights([places[name] for name in made.weights], _build(made, made.weights))
+    return internals.boxed(FrozenWeights([places[name] for name in made.weights], _build(made, made.weights)).__call__)
 
 
 def in_eager_mode(module: GraphModule) -> Callable[[list[Any]], Any]:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import torch
+from torch._dynamo.backends import registry
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.utils import counters
 from torch._guards import TracingContext
@@ -27,7 +28,23 @@ def through_autograd(
     made: Callable[..., Any] = aot_autograd(
         fw_compiler=gradients, bw_compiler=gradients, inference_compiler=inference, decompositions={}
     )(module, examples)
+    _forget_module(made)
     return made
+
+
+def _forget_module(function: Any) -> None:
+    """AOTAutograd gives its functions methods of the module, which would keep all that was known while it was compiled."""
+    while function is not None:
+        for name in ("zero_grad", "named_parameters", "named_buffers"):
+            vars(function).pop(name, None)
+        function = vars(function).get("_torchdynamo_orig_callable")
+
+
+def register(name: str, backend: Any) -> None:
+    """Make a backend known by a name, if it is not: of others Dynamo keeps weak references to parameters, and `swap_tensors` does
+    not take tensors that have any."""
+    if name not in registry._COMPILER_FNS:
+        registry.register_backend(backend, name=name)
 
 
 def real_tensors() -> AbstractContextManager[Any]:
@@ -58,8 +75,8 @@ def changed_inputs() -> frozenset[int] | None:
 
 
 def boxed(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
-    """Tell AOTAutograd that a function takes one list, which it clears."""
-    vars(function)["_boxed_call"] = True
+    """Tell AOTAutograd that a function, or a method, takes one list, which it clears."""
+    vars(getattr(function, "__func__", function))["_boxed_call"] = True
     return function
 
 
