@@ -280,11 +280,11 @@ def test_four_threads_and_weights_that_change() -> None:
 
     def change(by: int) -> None:
         with changing:
+            number[0] += 1  # before anybody can see the weights
             if by % 3:
-                layer.b = torch.nn.Parameter(torch.full((4,), float(number[0] + 1)))
+                layer.b = torch.nn.Parameter(torch.full((4,), float(number[0])))
             else:
                 layer.b.add_(1)
-            number[0] += 1
 
     def work(seed: int) -> None:
         with torch.no_grad():
