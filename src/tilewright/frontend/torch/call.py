@@ -54,6 +54,10 @@ class Call:
         """Whether the schema has an operand of this name."""
         return name in self._operands
 
+    def example(self, name: str) -> Any:
+        """What torch knows of an operand: of a tensor, its strides, too."""
+        return self._examples[name]
+
     @property
     def result(self) -> Result:
         """The first result."""

@@ -36,6 +36,9 @@ BUG = "defect of Tilewright: "
 NO_OPERANDS = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
 """Operands that say where and in which order elements lie. Graphs are computed in their own; outputs get torch's strides."""
 
+WITHOUT_RESULTS = frozenset(("aten._assert_tensor_metadata.default",))
+"""What exported graphs check of examples, which all calls have."""
+
 
 @record(eq=False)
 class Computed:
@@ -170,9 +173,11 @@ class Recording:
     def _called(self, node: Node) -> Any:
         if node.target is python_operator.getitem:
             return self._item(node)
-        if isinstance(node.meta.get("val"), torch.SymInt):
+        if isinstance(node.meta.get("val"), torch.SymInt | int):
             return extent_of(node.meta["val"])
         name = str(node.target)
+        if name in WITHOUT_RESULTS:
+            return None
         lowering = lowerings().get(name) if isinstance(node.target, torch._ops.OpOverload) else None
         if lowering is None:
             raise UnsupportedOperation(f"{name} has no lowering")
@@ -215,7 +220,8 @@ class Recording:
 
     def _constant(self, tensor: torch.Tensor) -> Tensor:
         """The constant of the graph that a tensor is."""
-        if id(tensor) not in self._constants:
+        known = self._constants.get(id(tensor))
+        if known is None or known[1].name not in self.builder.constants:
             if tensor.dtype not in NAMES:
                 raise UnsupportedOperation(f"a constant of {tensor.dtype}")
             origin = next((name for name, value in self._frozen.items() if value is tensor), None)

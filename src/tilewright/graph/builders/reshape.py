@@ -322,6 +322,35 @@ def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result:
     return _looked_up(x, shape, indices, lookups, name, result)
 
 
+def gather_each(
+    x: Tensor, ids: Mapping[int, Tensor], common: Shape, first: int, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """The elements of `x` whose positions along some dimensions are given, each by its dimension, and broadcast to `common`.
+
+    The dimensions of `common` stand in the result from number `first` on; the others of `x` keep their order.
+
+    >>> ids = {0: Tensor("rows", (6, 1), "int64"), 2: Tensor("columns", (7,), "int64")}
+    >>> gather_each(Tensor("x", (5, 4, 3)), ids, (6, 7), 0, name="gather", result="y")[1].shape
+    (6, 7, 4)
+    """
+    for tensor in ids.values():
+        _checked(x, tensor, "index")
+    rest = [d for d in range(len(x.shape)) if d not in ids]
+    shape = (*(x.shape[d] for d in rest[:first]), *common, *(x.shape[d] for d in rest[first:]))
+    along = points(len(shape))
+    places = along[first : first + len(common)]
+    free = dict(zip(rest, (*along[:first], *along[first + len(common) :]), strict=True))
+    indices = tuple(free.get(d, constant(0)) for d in range(len(x.shape)))
+    lookups = {d: Access(tensor.name, broadcast_indices(tensor.shape, common, places)) for d, tensor in ids.items()}
+    return _looked_up(x, shape, indices, lookups, name, result)
+
+
+def broadcast_indices(shape: Shape, into: Shape, places: Sequence[Index]) -> tuple[Index, ...]:
+    """Where the dimensions of a tensor that broadcasts to a shape are read, given the positions along those of that shape."""
+    missing = len(into) - len(shape)
+    return tuple(constant(0) if extent == 1 and into[d] != 1 else places[d] for d, extent in enumerate(shape, missing))
+
+
 def _fits(length: object, extent: object) -> bool:
     return length == extent or (isinstance(length, int) and isinstance(extent, int) and length <= extent)
 

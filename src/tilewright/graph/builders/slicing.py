@@ -50,8 +50,8 @@ def places(x: Tensor, key: tuple[Key, ...]) -> tuple[tuple[Extent, ...], list[Pl
         if part is None:
             shape.append(1)
         elif isinstance(part, slice):
-            start, step, extent = _range(part, x.shape[len(found)])
-            found.append(_walked(len(shape), start, step))
+            start, step, extent = range_of_slice(part, x.shape[len(found)])
+            found.append(walked(len(shape), start, step))
             shape.append(extent)
         else:
             position = _position(part, x.shape[len(found)], x)
@@ -59,12 +59,12 @@ def places(x: Tensor, key: tuple[Key, ...]) -> tuple[tuple[Extent, ...], list[Pl
     return tuple(shape), found
 
 
-def _walked(dimension: int, start: Extent, step: int) -> Place:
+def walked(dimension: int, start: Extent, step: int) -> Place:
     """`start + step * i` along a dimension of the result."""
-    walked = axis(f"d{dimension}") * step
+    along = axis(f"d{dimension}") * step
     if isinstance(start, int):
-        return walked + start
-    return Position(apply("add", as_position(walked).value, scalar_of(start)), (dimension,))
+        return along + start
+    return Position(apply("add", as_position(along).value, scalar_of(start)), (dimension,))
 
 
 def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[Extent | slice | None, ...]:
@@ -84,7 +84,7 @@ def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[Extent | slice | None, .
     return tuple(int(part) if isinstance(part, np.integer) else part for part in full if part is not Ellipsis)
 
 
-def _range(part: slice, extent: Extent) -> tuple[Extent, int, Extent]:
+def range_of_slice(part: slice, extent: Extent) -> tuple[Extent, int, Extent]:
     """Start, step and number of positions, as `slice.indices` says for integers: ends are held to the dimension."""
     if isinstance(extent, int) and not any(isinstance(end, SymbolicExtent) for end in (part.start, part.stop)):
         whole = range(*part.indices(extent))
@@ -102,10 +102,10 @@ def _range(part: slice, extent: Extent) -> tuple[Extent, int, Extent]:
 
 def _held(end: Extent, extent: Extent, least: Extent, most: Extent) -> Extent:
     """An end of a slice inside of a dimension; a negative one counts from behind its last element."""
-    return minimum(maximum(_from_front(end, extent), least), most)
+    return minimum(maximum(from_front(end, extent), least), most)
 
 
-def _from_front(position: Extent, extent: Extent) -> Extent:
+def from_front(position: Extent, extent: Extent) -> Extent:
     """A position that may count from the end. Raises `Undecided` where its sign depends on dimensions."""
     if least_extent(position) >= 0:
         return position
@@ -116,7 +116,7 @@ def _from_front(position: Extent, extent: Extent) -> Extent:
 
 def _position(part: Extent, extent: Extent, x: Tensor) -> Extent:
     """The position of an element, from the front. Raises `ShapeError` or `Undecided` outside of the dimension."""
-    position = _from_front(part, extent)
+    position = from_front(part, extent)
     if least_extent(position) >= 0 and is_less(position, extent):
         return position
     text = f"index {part} is outside a dimension of extent {extent}"

@@ -29,10 +29,3 @@ def addmm(call: Call) -> Tensor:
     if call["beta"] != 1:
         added = call.map("multiply", added, call.as_operand(call["beta"], dtype))
     return call.map("add", product, added)
-
-
-@lowers("aten.t.default")
-def transpose(call: Call) -> Tensor:
-    """A matrix transposed; what has fewer dimensions as it is."""
-    x = call.tensor("self")
-    return call.builder.transpose(x, (1, 0)) if len(x.shape) == 2 else x

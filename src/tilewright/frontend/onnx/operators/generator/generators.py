@@ -21,13 +21,14 @@ from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import arange, broadcast, map_of, points, range_length
-from tilewright.graph.expressions.conditions import SPREAD, compared_ahead
+from tilewright.graph.builders.elementwise import arange, broadcast, map_of, range_length
+from tilewright.graph.builders.triangles import eye, triangle
+from tilewright.graph.expressions.conditions import SPREAD
 from tilewright.graph.expressions.extents import least_extent
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
+from tilewright.graph.expressions.scalar import Literal
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent, Tensor, planned_extent
+from tilewright.graph.types import Extent, SymbolicExtent, Tensor, planned_extent
 
 SMALL = 1024
 """Elements up to which they are stored as a constant instead of computed."""
@@ -206,26 +207,13 @@ class Trilu(SchemaAttributes):
         """A comparison of positions."""
         _check_matrices(x, "Trilu")
         diagonal = 0 if k is None else int(builder.constant_value(k).reshape(-1)[0])
-        return builder.record(_triangle, x, diagonal, bool(self.upper), kind="trilu")
+        return builder.record(triangle, x, diagonal, bool(self.upper), kind="trilu")
 
 
 def _check_matrices(x: Any, where: str, most: float = math.inf) -> None:
     """Raise `ShapeError` for other numbers of dimensions; arrays or tensors."""
     if not 2 <= len(x.shape) <= most:
         raise ShapeError(f"a diagonal of shape {shape_text(x.shape)}", where=where)
-
-
-def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`x` with zeros below, or above, a diagonal of its last two dimensions.
-
-    >>> _triangle(Tensor("x", (3, 4)), 0, True, name="trilu", result="y")[1].shape
-    (3, 4)
-    """
-    rank = len(x.shape)
-    row, column = AxisValue(f"d{rank - 2}"), AxisValue(f"d{rank - 1}")
-    is_kept = compared_ahead("greater_equal" if upper else "less_equal", column, row, diagonal)
-    body = apply("where", is_kept, Load(0), Literal(0.0))
-    return map_of("trilu", x.shape, [Access(x.name, points(rank))], body, x.dtype, name, result)
 
 
 @onnx_operator("EyeLike", since=9)
@@ -242,10 +230,4 @@ class EyeLike(SchemaAttributes):
         target = x.dtype if self.dtype is None else element_type(self.dtype).name
         if target == "object":
             raise DTypeError("a diagonal of strings", where="EyeLike")
-        return builder.record(_eye, x, self.k, target, kind="eye")
-
-
-def _eye(x: Tensor, diagonal: int, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    is_on = compared_ahead("equal", AxisValue("d1"), AxisValue("d0"), diagonal)
-    body = apply("where", is_on, Literal(1.0), Literal(0.0))
-    return map_of("eye", x.shape, (), body, dtype, name, result)
+        return builder.record(eye, x.shape, self.k, target, kind="eye")

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import Pads, concatenated, pad
-from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.builders.concatenate import Pads, pad
+from tilewright.graph.builders.continuation import continued
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 
@@ -81,7 +80,7 @@ def _lowered(builder: Builder, x: Tensor, pads: Pads, value: Any, mode: str) -> 
     if mode == "constant":
         return builder.record(pad, x, pads, _fill(value, x.dtype), kind="pad")
     for axis, (before, behind) in enumerate(pads):
-        x = _continued(builder, x, axis, before, behind, mode)
+        x = continued(builder, x, axis, before, behind, mode)
     return x
 
 
@@ -93,50 +92,6 @@ def _fill(value: Any, dtype: str) -> float:
     if "float" not in dtype and not (number.is_integer() and int(number) == int(value)):
         raise UnsupportedOperation(f"Pad of {dtype} by {value}", why="no float is that number")
     return number
-
-
-def _continued(builder: Builder, x: Tensor, axis: int, before: int, behind: int, mode: str) -> Tensor:
-    """One axis continued by slices of itself, in pieces that step one way."""
-    extent = x.shape[axis]
-    if before == behind == 0:
-        return x
-    if not isinstance(extent, int):
-        raise UnsupportedOperation(f"padding of {extent}, which is known at run time", where=f"Pad of {shape_text(x.shape)}")
-    first, last = max(0, -before), extent - max(0, -behind)
-    runs = _runs(last - first, max(0, before), max(0, behind), mode)
-    if last <= first or len(runs) > 8:
-        raise UnsupportedOperation(f"Pad by ({before}, {behind}) of a dimension of {extent} in {len(runs)} pieces")
-    parts = [_run(builder, x, axis, first + start, count, step) for start, count, step in runs]
-    return concatenated(builder, parts, axis)
-
-
-def _run(builder: Builder, x: Tensor, axis: int, start: int, count: int, step: int) -> Tensor:
-    """`count` positions from `start` on; those of step 0 are all the same."""
-    if step == 0:
-        slab = builder.slice(x, (slice(None),) * axis + (slice(start, start + 1),))
-        return builder.record(broadcast, slab, (*x.shape[:axis], count, *x.shape[axis + 1 :]), kind="repeat")
-    stop = start + step * count
-    return builder.slice(x, (slice(None),) * axis + (slice(start, None if stop < 0 else stop, step),))
-
-
-def _runs(extent: int, before: int, behind: int, mode: str) -> list[tuple[int, int, int]]:
-    """The positions that stand side by side after padding: (start, how many, step) of runs of one step.
-
-    >>> _runs(4, 2, 1, "reflect"), _runs(4, 2, 1, "edge"), _runs(4, 2, 1, "wrap")
-    ([(2, 2, -1), (0, 4, 1), (2, 1, 1)], [(0, 2, 0), (0, 4, 1), (3, 1, 1)], [(2, 2, 1), (0, 4, 1), (0, 1, 1)])
-    """
-    if extent < 1:
-        return []
-    positions = np.pad(np.arange(extent), (before, behind), mode=mode)  # type: ignore[call-overload]
-    runs = [(int(positions[0]), 1, 1)]
-    for number, (old, new) in enumerate(pairwise(positions), start=1):
-        start, count, step = runs[-1]
-        at_end = number in (before, before + extent)
-        if not at_end and (count == 1 or new - old == step) and abs(new - old) <= 1:
-            runs[-1] = (start, count + 1, int(new - old))
-        else:
-            runs.append((int(new), 1, 1))
-    return runs
 
 
 def _checked(mode: Any) -> str:

@@ -21,13 +21,11 @@ from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated
-from tilewright.graph.builders.elementwise import accumulator_of, broadcast
+from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.builders.tiling import repeated, tile
 from tilewright.graph.expressions.extents import largest_extent, least_extent, minus, times
-from tilewright.graph.expressions.index import Index, constant
-from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import are_known, broadcast_shapes, normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
 
 class IndexChange(SchemaAttributes, ABC):
@@ -165,41 +163,9 @@ class Tile:
         if len(counts) != len(x.shape):
             raise ShapeError(f"{len(counts)} repeats of {len(x.shape)} dimensions", where=f"Tile of {shape_text(x.shape)}")
         whole = known(counts, "Tile by counts")
-        shape = [_repeated(extent, count, x) for extent, count in zip(x.shape, whole, strict=True)]
+        shape = [repeated(extent, count, x) for extent, count in zip(x.shape, whole, strict=True)]
         check_size(list(map(least_extent, shape)), "Tile")
-        return x if all(count == 1 for count in whole) else builder.record(_tile, x, whole, kind="tile")
-
-
-def _tile(x: Tensor, repeats: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Every dimension so many times in a row: the number of the repetition is an axis of its own.
-
-    >>> operator, tensor = _tile(Tensor("x", (2, 3)), (2, 1), name="tile", result="y")
-    >>> tensor.shape, [str(index) for index in operator.write.indices]
-    ((4, 3), ['d0 + 2*r0', 'd1'])
-    """
-    shape = tuple(_repeated(extent, count, x) for extent, count in zip(x.shape, repeats, strict=True))
-    axes, written, read_at = list[Axis](), list[Index](), list[Index]()
-    for d, (extent, count) in enumerate(zip(x.shape, repeats, strict=True)):
-        index = axis_index(f"d{d}")
-        if count == 1 or not isinstance(extent, int) or extent < 2:
-            axes.append(Axis(f"d{d}", shape[d]))
-            written.append(index)
-            read_at.append(constant(0) if extent == 1 else index)
-        else:
-            axes += [Axis(f"r{d}", count), Axis(f"d{d}", extent)]
-            written.append(axis_index(f"r{d}") * extent + index)
-            read_at.append(index)
-    read = Access(x.name, tuple(read_at))
-    write, accumulator = Access(result, tuple(written)), accumulator_of(x.dtype)
-    return Operator(name, "tile", tuple(axes), (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)
-
-
-def _repeated(extent: Extent, count: int, x: Tensor) -> Extent:
-    if count == 1:
-        return extent
-    if isinstance(extent, SymbolicExtent) or count < 0:
-        raise UnsupportedOperation(f"{extent} elements {count} times", where=f"Tile of {shape_text(x.shape)}")
-    return extent * count
+        return x if all(count == 1 for count in whole) else builder.record(tile, x, whole, kind="tile")
 
 
 @onnx_operator("Concat", since=4)
