@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree
 
-from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
+from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, functional, recorded
 
 KINDS = ("wrong", "raised", "fallback", "equal", "skipped")
 """Of outcomes, the worst first."""
@@ -80,7 +79,7 @@ def outcome(operator: Any, sample: Any, check: Check) -> Outcome:
         return Outcome("skipped", "not strided")
     try:
         expected = call.eager(call.tensors)
-        traced = make_fx(torch.func.functionalize(call.function), tracing_mode="fake")(*call.tensors)
+        traced = functional(call.function, call.tensors)
     except Exception as problem:  # torch's: where tracing depends on values, Dynamo breaks the graph
         return Outcome("skipped", f"{type(problem).__name__}: {problem}")
     if not all(isinstance(one, torch.Tensor) for one in expected):

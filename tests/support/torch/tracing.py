@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.fx import GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from tilewright.dtypes import BITS, dtype_named
 from tilewright.frontend.torch.program import Computed, Recording
 from tilewright.graph.interpreter import evaluate
+
+
+def functional(function: Callable[..., Any], tensors: Sequence[torch.Tensor], mode: str = "fake") -> GraphModule:
+    """The traced calls, none of which changes an operand: those of which ATen composes operators may, in a first trace."""
+    traced = make_fx(torch.func.functionalize(function), tracing_mode=mode)(*tensors)
+    if any(getattr(getattr(node.target, "_schema", None), "is_mutable", False) for node in traced.graph.nodes):
+        traced = make_fx(torch.func.functionalize(traced), tracing_mode=mode)(*tensors)
+    return traced
 
 
 def recorded(module: GraphModule, constants: Mapping[str, torch.Tensor] | None = None) -> Recording:
