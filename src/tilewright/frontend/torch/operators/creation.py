@@ -127,7 +127,7 @@ def _holds(call: Call, start: Any, step: Any) -> bool:
     if largest is None:
         return True
     first = largest_extent(start)
-    return max(abs(first), abs(first + step * largest_extent(call.result.shape[0]))) <= largest
+    return bool(max(abs(first), abs(first + step * largest_extent(call.result.shape[0]))) <= largest)
 
 
 @lowers(

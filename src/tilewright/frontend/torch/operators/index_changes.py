@@ -27,6 +27,14 @@ def dimension(number: int, rank: int) -> int:
     return number % max(rank, 1)
 
 
+def known(call: Call, extents: Sequence[Extent]) -> list[int]:
+    """Extents as integers. Raises `UnsupportedOperation` where one is known at run time only."""
+    found = [extent for extent in extents if isinstance(extent, int)]
+    if len(found) < len(extents):
+        raise call.refuse("extents or strides are known at run time")
+    return found
+
+
 @lowers(
     *("aten.view.default", "aten.view_copy.default", "aten._unsafe_view.default", "aten._reshape_alias.default"),
     *("aten.reshape.default", "aten.flatten.using_ints", "aten.unflatten.int", "aten.unsqueeze.default"),

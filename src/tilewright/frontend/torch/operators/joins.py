@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.operators.creation import filled, number_in
-from tilewright.frontend.torch.operators.index_changes import dimension
+from tilewright.frontend.torch.operators.index_changes import dimension, known
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated, pad, pad_lengths
 from tilewright.graph.builders.continuation import continued
@@ -100,13 +100,13 @@ def in_blocks(call: Call) -> Tensor:
     """Matrices on a diagonal, zeros elsewhere."""
     parts = call.tensors("tensors", call.result.dtype)
     blocks = [call.builder.reshape(part, (*(1,) * (2 - len(part.shape)), *part.shape)) for part in parts]
-    widths = [block.shape[1] for block in blocks]
-    if not are_known((*widths, *call.result.shape)) or 0 in call.result.shape:
-        raise call.refuse("its extents are known at run time, or 0")
-    ends = list(accumulate(int(str(width)) for width in widths))
+    widths = known(call, [block.shape[1] for block in blocks])
+    if 0 in known(call, call.result.shape):
+        return filled(call, 0)
+    ends = list(accumulate(widths))
     rows = [
-        call.builder.record(pad, block, ((0, 0), (end - block.shape[1], ends[-1] - end)), 0.0, kind="pad")
-        for block, end in zip(blocks, ends, strict=True)
+        call.builder.record(pad, block, ((0, 0), (end - width, ends[-1] - end)), 0.0, kind="pad")
+        for block, width, end in zip(blocks, widths, ends, strict=True)
         if block.shape[0] != 0
     ]
     return join(call, rows, 0)

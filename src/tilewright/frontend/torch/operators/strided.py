@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.extents import extent_of
+from tilewright.frontend.torch.operators.index_changes import known
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.reshape import read_at
 from tilewright.graph.expressions.extents import minus
 from tilewright.graph.expressions.index import axis, constant
-from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Extent, Tensor
 
 
@@ -24,15 +24,15 @@ def strided(call: Call) -> Tensor:
     shape = call.result.shape
     if ahead == 0 and shape == x.shape and _without_single(shape, own) == _without_single(shape, asked):
         return x
-    if not are_known((*x.shape, *own, *asked, *shape, ahead)):
-        raise call.refuse("strides are known at run time")
-    order = sorted(range(len(own)), key=lambda d: (-own[d], x.shape[d] == 1))
-    count = _dense_count([x.shape[d] for d in order], [own[d] for d in order])
-    last = ahead + sum((extent - 1) * stride for extent, stride in zip(shape, asked, strict=True))
-    if count is None or 0 in shape or not 0 <= ahead <= last < count:
+    extents, strides, steps = known(call, x.shape), known(call, own), known(call, asked)
+    (begin,), sizes = known(call, [ahead]), known(call, shape)
+    order = sorted(range(len(own)), key=lambda d: (-strides[d], extents[d] == 1))
+    count = _dense_count([extents[d] for d in order], [strides[d] for d in order])
+    last = begin + sum((extent - 1) * step for extent, step in zip(sizes, steps, strict=True))
+    if count is None or 0 in shape or not 0 <= begin <= last < count:
         raise call.refuse("the memory is not that of the operand alone, in order")
     flat = call.builder.reshape(call.builder.transpose(x, order), (count,))
-    index = sum((axis(f"d{d}") * stride for d, stride in enumerate(asked)), constant(ahead))
+    index = sum((axis(f"d{d}") * step for d, step in enumerate(steps)), constant(begin))
     return read_at(call.builder.record, flat, shape, [index], "as_strided")
 
 
