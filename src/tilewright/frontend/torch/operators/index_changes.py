@@ -39,7 +39,11 @@ def known(call: Call, extents: Sequence[Extent]) -> list[int]:
     *("aten.view.default", "aten.view_copy.default", "aten._unsafe_view.default", "aten._reshape_alias.default"),
     *("aten.reshape.default", "aten.flatten.using_ints", "aten.unflatten.int", "aten.unsqueeze.default"),
     *("aten.unsqueeze_copy.default", "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims"),
-    *("aten.squeeze_copy.default", "aten.squeeze_copy.dim", "aten.squeeze_copy.dims", "aten.alias_copy.default"),
+    *(
+        "aten.squeeze_copy.default",
+        "aten.squeeze_copy.dim",
+        "aten.squeeze_copy.dims",
+    ),
     "aten.lift_fresh.default",
 )
 def reshaped(call: Call) -> Tensor:
