@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from tilewright.dtypes import dtype_named
 from tilewright.frontend.torch.call import Call
+from tilewright.graph.shapes import are_known
+from tilewright.graph.types import Tensor, planned_extent
 
 
 def as_numbers(call: Call, name: str) -> tuple[int, ...]:
@@ -32,3 +37,11 @@ def computed_type(dtype: str) -> str:
     ('float32', 'int64')
     """
     return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
+def nothing(call: Call) -> Tensor:
+    """The result of a call that has no elements. Raises `UnsupportedOperation` where it has some, or may have."""
+    shape = call.result.shape
+    if 0 not in shape or not are_known(shape):
+        raise call.refuse("a tensor without elements")
+    return call.builder.constant(np.zeros(tuple(map(planned_extent, shape)), dtype_named(call.result.dtype)), "nothing")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.registry import lowers
-from tilewright.frontend.torch.windows import as_numbers, computed_type, per_dimension
+from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
 from tilewright.graph.builders.convolutions.convolution import convolved
 from tilewright.graph.builders.convolutions.spread import Spread
 from tilewright.graph.builders.convolutions.transposed_convolution import transposed_convolution
@@ -53,6 +53,8 @@ def convolution_by_name(call: Call) -> Tensor:
 
 
 def _convolved(call: Call, padding: Any) -> Tensor:
+    if 0 in call.result.shape:
+        return nothing(call)
     x, w, bias = _operands(call)
     rank = len(w.shape) - 2
     taps = _taps(call, w.shape[2:])
@@ -71,6 +73,8 @@ def transposed(call: Call) -> Tensor:
 
 
 def _transposed(call: Call) -> Tensor:
+    if 0 in call.result.shape:
+        return nothing(call)
     x, w, bias = _operands(call)
     rank = len(w.shape) - 2
     image = _with_batch(call, x, rank)

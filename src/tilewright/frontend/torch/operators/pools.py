@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.registry import lowers
-from tilewright.frontend.torch.windows import as_numbers, computed_type, per_dimension
+from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, Taps, Window, inside, position, windows_over
@@ -141,6 +141,8 @@ def _value(index: Index) -> Scalar:
 @lowers("aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default")
 def avg_pool(call: Call) -> Tensor:
     """The mean of every window; of integers the quotient without its fraction."""
+    if 0 in call.result.shape:
+        return nothing(call)
     x, window = _image_and_windows(call)
     dtype, first = computed_type(x.dtype), len(x.shape) - len(window.extents)
     divisor = call["divisor_override"] if call.has("divisor_override") else None
@@ -180,6 +182,8 @@ def _divided(call: Call, sums: Tensor, window: Window | PaddedWindow, divisor: i
 def adaptive_avg_pool(call: Call) -> Tensor:
     """The mean of as many parts of each of the last dimensions as are asked for; neighbours overlap where they are uneven."""
     dtype, x = computed_type(call.result.dtype), call.tensor("self")
+    if 0 in call.result.shape:
+        return nothing(call)
     if "float" not in dtype:
         raise call.refuse("means of integers")
     parts, first = _parts(call, x)

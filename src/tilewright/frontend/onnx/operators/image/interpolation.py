@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.onnx.operators.operands import total
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import computed, copy_of, map_of, points
-from tilewright.graph.builders.reshape import gather
-from tilewright.graph.expressions.index import Index, axis, constant, floordiv
+from tilewright.graph.builders.elementwise import computed
+from tilewright.graph.builders.resampling import picked, weighted_sums
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
-from tilewright.graph.types import Access, Operator, Tensor
+from tilewright.graph.types import Tensor
 from tilewright.records import record
 
 TIE = np.float32(1e-6)
@@ -235,59 +233,10 @@ def lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode
     """The resized tensor: index changes and gathers for the nearest elements, else a map of the taps per axis."""
     changed = {d: resampling for d, resampling in found.items() if not is_identity(resampling)}
     if how.mode == "nearest":
-        return _lowered_nearest(builder, x, changed, how)
+        return picked(builder, x, {d: nearest_positions(resampling, how) for d, resampling in changed.items()})
     if "float" not in x.dtype:
         raise UnsupportedOperation(f"Resize by {how.mode} of {x.dtype} in generated code", where="Resize")
     # inner axes, whose taps do not lie side by side, while there are fewest elements
     for d in sorted(changed, key=lambda d: (0, d) if changed[d].output < changed[d].extent else (1, -d)):
-        places, weights = taps(changed[d], how)
-        operands = (builder.constant(places, "taps"), builder.constant(weights.astype(x.dtype), "weights"))
-        x = builder.record(_weighted, x, *operands, d, kind="resize")
+        x = weighted_sums(builder, x, d, *taps(changed[d], how))
     return x
-
-
-def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The sum over k of `weights[k, o] x[.., places[k, o], ..]` at every output o of dimension d."""
-    count, output = weights.shape
-    shape = (*x.shape[:d], output, *x.shape[d + 1 :])
-    along = axis(f"d{d}")
-    indices = tuple(constant(0) if dimension == d else index for dimension, index in enumerate(points(len(shape))))
-    reads: list[Access] = []
-    terms: list[Scalar] = []
-    for k in range(int(str(count))):
-        place, weight, element = (len(reads) + i for i in range(3))
-        reads += [Access(places.name, (constant(k), along)), Access(weights.name, (constant(k), along))]
-        reads.append(Access(x.name, indices, lookups=((d, place),)))
-        terms.append(apply("multiply", Load(weight), Load(element)))
-    return map_of("resize", shape, reads, total(terms), x.dtype, name, result)
-
-
-def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
-    """Positions at irregular steps are looked up."""
-    regular = {d: resampling for d, resampling in found.items() if _step(axis(f"d{d}"), resampling, how) is not None}
-    x = builder.record(_nearest, x, regular, how, kind="resize")
-    for d in sorted(found.keys() - regular.keys()):
-        x = builder.record(gather, x, builder.constant(nearest_positions(found[d], how), "nearest"), d, kind="gather")
-    return x
-
-
-def _nearest(x: Tensor, found: dict[int, Resampling], how: Mode, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    shape = tuple(found[d].output if d in found else extent for d, extent in enumerate(x.shape))
-    steps = {d: _step(axis(f"d{d}"), resampling, how) for d, resampling in found.items()}
-    indices = [steps.get(d) or index for d, index in enumerate(points(len(shape)))]
-    return copy_of("resize", x, shape, indices, name, result)
-
-
-def _step(place: Index, resampling: Resampling, how: Mode) -> Index | None:
-    """The nearest element as an index: a quotient, or a multiple and an offset; None if it is neither."""
-    nearest = nearest_positions(resampling, how)
-    if resampling.output == 0:
-        return place
-    places, first = np.arange(resampling.output), int(nearest[0])
-    factor = resampling.output // resampling.extent
-    if factor and resampling.output == factor * resampling.extent and np.array_equal(nearest, places // factor):
-        return floordiv(place, factor)
-    step = int(nearest[1]) - first if resampling.output > 1 else 1
-    if np.array_equal(nearest, places * step + first):
-        return place * step + first
-    return None
