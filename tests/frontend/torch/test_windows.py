@@ -1,4 +1,4 @@
-"""Convolutions and pools of ATen calls: special values, types, uneven parts, extents at run time."""
+"""Convolutions, pools and resized images of ATen calls: special values, types, uneven parts, extents at run time."""
 
 from __future__ import annotations
 
@@ -72,3 +72,29 @@ def test_images_of_run_time_extents():
         return F.avg_pool2d(y, 3, 1, 1, count_include_pad=False), torch.ops.aten._adaptive_avg_pool2d(y, [1, 1])
 
     check(pooled, x, mode="symbolic")
+
+
+@pytest.mark.parametrize("scale", [1.03, 2.2, 0.34, 1.7, None])
+def test_nearest_elements_are_atens(scale):
+    x = torch.arange(61.0).reshape(1, 1, 61)
+    outputs = [int(61 * scale)] if scale else [99]
+    check(lambda x: torch.ops.aten.upsample_nearest1d(x, outputs, scale), x)
+    check(lambda x: torch.ops.aten._upsample_nearest_exact1d(x.double(), outputs, scale), x)
+    check(lambda x: torch.ops.aten.upsample_nearest1d(x, [122], scale), x)
+    check(lambda x: torch.ops.aten.upsample_nearest2d(x, [2, 122], scale, scale), x[None])
+
+
+@pytest.mark.parametrize("is_aligned", [True, False])
+def test_infinities_reach_as_far_as_their_weights(is_aligned):
+    x = torch.randn(1, 2, 5, 7)
+    x[0, 0, 1, 2], x[0, 1, 3, 0] = INF, NAN
+    check(lambda x: torch.ops.aten.upsample_bilinear2d(x, [5, 12], is_aligned, 1.3, None), x)
+    check(lambda x: torch.ops.aten.upsample_bicubic2d(x, [8, 6], is_aligned, None, 0.9), x)
+    check(lambda x: torch.ops.aten._upsample_bicubic2d_aa(x, [3, 7], is_aligned, None, 1.01), x)
+
+
+def test_blocks_and_columns():
+    x = torch.randn(2, 8, 6, 4)
+    check(lambda x: (F.pixel_shuffle(x, 2), F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 4)), x)
+    check(lambda x: F.unfold(x, 2), x[:0])
+    check(lambda x: F.unfold(x, (3, 2), (2, 1), (1, 0), (1, 2)), x)

@@ -15,9 +15,9 @@ from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.registry import lowers
 from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
 from tilewright.graph.builders.convolutions.windows import Taps, Window, inside, position, windows_over
-from tilewright.graph.builders.elementwise import broadcast, map_of, points
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.builders.resampling import picked, weighted_sums
-from tilewright.graph.expressions.extents import exact_quotient, quotient
+from tilewright.graph.expressions.extents import quotient
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor, planned_extent
@@ -31,8 +31,8 @@ MOST_TAPS = 64
 class Resized:
     """How one dimension is resized."""
 
-    extent: Extent
-    output: Extent
+    extent: Any
+    output: Any
     scale: float | None
     """Outputs an element, where the caller gave it."""
     is_aligned: bool
@@ -93,14 +93,24 @@ def _scales(call: Call, rank: int) -> list[float | None]:
     "aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec",
 )  # fmt: skip
 def nearest(call: Call) -> Tensor:
-    """The elements at or before positions; the second of two outputs is never another than the first."""
-    return _nearest(call, _before)
+    """The elements at or before positions.
+
+    In ATen's kernels of images as many or twice as many outputs as elements do not depend on the scale; in those of volumes
+    this depends on the order in which elements lie.
+    """
+    return _nearest(call, lambda along: _before(call, along))
 
 
-def _before(along: Resized) -> Any:
-    if along.output in (along.extent, 2 * along.extent):
-        return np.arange(along.output) // (along.output // along.extent)
-    return (along.step() * np.arange(along.output).astype(along.type)).astype(np.float32)
+def _before(call: Call, along: Resized) -> Any:
+    """The elements at or before positions. Raises `UnsupportedOperation` where they depend on the order of elements."""
+    places = np.floor((along.step() * np.arange(along.output).astype(along.type)).astype(np.float32))
+    rank = len(call.result.shape) - 2
+    if along.output not in (along.extent, 2 * along.extent) or rank == 1:
+        return places
+    repeated = np.arange(along.output) // (along.output // along.extent)
+    if rank == 3 and not np.array_equal(np.minimum(places, along.extent - 1), repeated):
+        raise call.refuse("a scale that gives other elements of volumes by channels than of others")
+    return repeated
 
 
 @lowers(
@@ -110,34 +120,28 @@ def _before(along: Resized) -> Any:
 )  # fmt: skip
 def nearest_exact(call: Call) -> Tensor:
     """The elements in which the centres of outputs lie."""
-    return _nearest(call, _middle)
+    return _nearest(call, lambda along: _middle(call, along))
 
 
-def _middle(along: Resized) -> Any:
-    return along.step() * (np.arange(along.output).astype(along.type) + along.type(0.5))
+def _middle(call: Call, along: Resized) -> Any:
+    """The elements in which the centres of outputs lie. Raises `UnsupportedOperation` where they depend on elements' order."""
+    outputs = np.arange(along.output)
+    places = np.floor((along.step() * (outputs.astype(along.type) + along.type(0.5))).astype(np.float32))
+    if along.type is not np.float32:
+        step, half = np.float32(along.step()), np.float32(0.5)
+        in_float32 = np.floor(step * (outputs.astype(np.float32) + half))
+        if not np.array_equal(*(np.minimum(each, along.extent - 1) for each in (places, in_float32))):
+            raise call.refuse("a scale that gives other elements of images by channels than of others")
+    return places
 
 
 def _nearest(call: Call, positions: Callable[[Resized], Any]) -> Tensor:
     x, found = _dimensions(call)
-    places = {}
-    for d, along in found.items():
-        if along.extent == along.output and (positions is _before or along.scale in (None, 1.0)):
-            continue
-        if isinstance(along.extent, int) and isinstance(along.output, int):
-            places[d] = np.minimum(np.floor(positions(along)).astype(np.int64), along.extent - 1)
-        else:
-            x = _repeated(call, x, d, along)
-    return picked(call.builder, x, places) if places else x
-
-
-def _repeated(call: Call, x: Tensor, d: int, along: Resized) -> Tensor:
-    """Every element of a run-time extent as often as a power of two says, whose quotients are exact."""
-    factor = exact_quotient(along.output, along.extent)
-    if not isinstance(factor, int) or factor.bit_count() != 1 or along.scale not in (None, float(factor)):
+    if not are_known([*x.shape[2:], *call.result.shape[2:]]):
         raise call.refuse("elements nearest to positions in run-time extents")
-    builder, before, behind = call.builder, x.shape[: d + 1], x.shape[d + 1 :]
-    repeated = builder.record(broadcast, builder.reshape(x, (*before, 1, *behind)), (*before, factor, *behind), kind="resize")
-    return builder.reshape(repeated, (*x.shape[:d], along.output, *behind))
+    changed = {d: along for d, along in found.items() if along.extent != along.output or along.scale not in (None, 1.0)}
+    places = {d: np.minimum(positions(along).astype(np.int64), along.extent - 1) for d, along in changed.items()}
+    return picked(call.builder, x, places) if places else x
 
 
 # Between elements
