@@ -10,12 +10,15 @@ if TYPE_CHECKING:
     from tilewright.api.torch.backend import backend as backend
     from tilewright.api.torch.explaining import explain as explain
     from tilewright.api.torch.exported import load as load
+    from tilewright.api.torch.fused import attention as attention
+    from tilewright.api.torch.fused import mlp as mlp
     from tilewright.api.torch.weights import refresh as refresh
 
 _HOMES = {
     "tilewright.api.torch.backend": ("backend",),
     "tilewright.api.torch.explaining": ("explain",),
     "tilewright.api.torch.exported": ("load",),
+    "tilewright.api.torch.fused": ("attention", "mlp"),
     "tilewright.api.torch.weights": ("refresh",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
