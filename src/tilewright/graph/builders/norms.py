@@ -68,6 +68,21 @@ SAFE_ROW_SOFTMAX = _row_softmax(LEAST)
 NaN: that they start at the least normal number, once or once a lane and part, is lost in their rounding."""
 
 
+def _whole_rows(lowest: float, nothing: float, finish: Scalar) -> Reduction:
+    """Softmax without rescaling rules, which generated code has in float32 alone; `lowest` is the maximum of nothing."""
+    states = (StateVariable("row_max", lowest, Point(), "maximum"), StateVariable("row_sum", nothing, _SHARE, "add"))
+    return Reduction(states, finish)
+
+
+_DOUBLE = np.finfo(np.float64)
+_QUOTIENT = apply("divide", _SHARE, State("row_sum"))
+_WHOLE_ROWS = {
+    False: _whole_rows(float("-inf"), 0.0, _QUOTIENT),
+    True: _whole_rows(float(_DOUBLE.min), float(_DOUBLE.tiny), _QUOTIENT),
+}
+"""Of float64, by whether it is safe."""
+
+
 def softmax(x: Tensor, axis: int = -1, *, safe: bool = False, name: str, result: str) -> tuple[Operator, Tensor]:
     """`exp(x - max) / sum(exp(x - max))` along `axis`; the shape stays. Raises `ShapeError` if there is no such axis.
 
@@ -78,7 +93,8 @@ def softmax(x: Tensor, axis: int = -1, *, safe: bool = False, name: str, result:
     ([('d0', 'parallel'), ('d1', 'reduction')], (2, 5))
     """
     along = normalize_axis(axis, len(x.shape), where="softmax")
-    return over_rows("softmax", [x], (along,), SAFE_ROW_SOFTMAX if safe else ROW_SOFTMAX, name, result)
+    rows = _WHOLE_ROWS[safe] if x.dtype == "float64" else SAFE_ROW_SOFTMAX if safe else ROW_SOFTMAX
+    return over_rows("softmax", [x], (along,), rows, name, result)
 
 
 def over_rows(
@@ -114,7 +130,8 @@ def log_softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[O
     (2, 5)
     """
     along = normalize_axis(axis, len(x.shape), where="log_softmax")
-    return over_rows("log_softmax", [x], (along,), ROW_LOG_SOFTMAX, name, result)
+    rows = _whole_rows(float("-inf"), 0.0, ROW_LOG_SOFTMAX.finish) if x.dtype == "float64" else ROW_LOG_SOFTMAX
+    return over_rows("log_softmax", [x], (along,), rows, name, result)
 
 
 def layer_norm(

@@ -42,6 +42,7 @@ from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
 from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, known
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.channels import scaled_channels
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.builders.norms import group_norm, layer_norm, rms_norm
@@ -75,7 +76,7 @@ class BatchNormalization:
         """One factor and one summand per channel, made by maps, and a map; in training, means over all else come first."""
         check_channels("BatchNormalization", x, scale, bias, mean, var)
         if not self.training_mode:
-            return _lowered_scale(builder, x, scale, bias, mean, var, self.epsilon)
+            return scaled_channels(builder, x, scale, bias, mean, var, self.epsilon)
         if any(operand.dtype != "float32" for operand in (x, mean, var)):
             text = "BatchNormalization in training in another type than float32"
             raise UnsupportedOperation(text, where="BatchNormalization")
@@ -84,7 +85,7 @@ class BatchNormalization:
         spread = builder.reduce("mean", builder.map("square", builder.map("subtract", x, centre)), over)
         used = (builder.reshape(centre, mean.shape), spread)
         kept = builder.body(MOVED, mean, used[0], self.momentum), builder.body(MOVED, var, spread, self.momentum)
-        return _lowered_scale(builder, x, scale, bias, *used, self.epsilon), *kept
+        return scaled_channels(builder, x, scale, bias, *used, self.epsilon), *kept
 
 
 @onnx_operator("BatchNormalization")
@@ -105,14 +106,6 @@ def _scaled_channels(x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon
     factor = (1 / np.sqrt(var.astype(x.dtype) + x.dtype.type(epsilon))) * scale.astype(x.dtype)
     summand = bias.astype(x.dtype) - mean.astype(x.dtype) * factor
     return x * factor.reshape(shape) + summand.reshape(shape)
-
-
-def _lowered_scale(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: float) -> Tensor:
-    factor = builder.map("multiply", builder.map("reciprocal", builder.map("sqrt", builder.map("add", var, epsilon))), scale)
-    summand = builder.map("subtract", bias, builder.map("multiply", mean, factor))
-    shape = (x.shape[1], *(1,) * (len(x.shape) - 2))
-    scaled = builder.map("multiply", x, builder.reshape(factor, shape))
-    return builder.map("add", scaled, builder.reshape(summand, shape))
 
 
 def check_channels(where: str, x: Tensor, *parameters: Tensor) -> None:

@@ -6,8 +6,6 @@ L1 = sum |x|,  L2 = sqrt(sum x^2),  SumSquare = sum x^2,  LogSum = log(sum x),  
 
 ArgMax and ArgMin: the position of the largest or smallest element along an axis, the first or the last of equal ones.
 
-A reduction with two states: the extreme, then the least (or greatest) position at which it stands. A NaN is an extreme.
-
 TopK: the largest or smallest elements along an axis and their positions; of equal ones the first come first.
 
 CumSum and CumProd: of every element and those before it along an axis.
@@ -20,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, MISSING, replace
+from dataclasses import KW_ONLY, MISSING
 from typing import Any
 
 import numpy as np
@@ -28,24 +26,15 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import REDUCTIONS, combined, map_of, points, reduce
+from tilewright.graph.builders.elementwise import REDUCTIONS, combined
+from tilewright.graph.builders.reductions import cumulated, log_sum_exp, position_of_extreme
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.expressions.extents import largest_extent
-from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Point, State, apply
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, StateVariable, Tensor
+from tilewright.graph.types import Tensor
 from tilewright.records import record
 
-_DISTANCE = apply("subtract", Point(), State("largest"))
-_SHARE = apply("where", apply("equal", Point(), State("largest")), Literal(1.0), apply("exp", _DISTANCE))
-LOG_SUM_EXP = Reduction(
-    (StateVariable("largest", float("-inf"), Point(), "maximum"), StateVariable("total", 0.0, _SHARE, "add")),
-    apply("add", State("largest"), apply("log", State("total"))),
-)
-"""The share of the largest element is 1, an infinite one too."""
 LOG_SUM_EXP_NAME = "ReduceLogSumExp"
 
 
@@ -101,15 +90,10 @@ class Reduce:
     def _lowered(self, builder: Builder, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         formula, keepdims = FORMULAS[self.name], bool(self.keepdims)
         if self.name == LOG_SUM_EXP_NAME and axes:
-            return builder.record(_log_sum_exp_operator, x, axes, keepdims, kind="log_sum_exp")
+            return builder.record(log_sum_exp, x, axes, keepdims, kind="log_sum_exp")
         result = builder.map(formula.before, x) if formula.before else x
         result = builder.reduce(formula.reduction, result, axes, keepdims=keepdims) if axes else result
         return builder.map(formula.after, result) if formula.after else result
-
-
-def _log_sum_exp_operator(x: Tensor, axes: Sequence[int], keepdims: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    operator, tensor = reduce("sum", x, axes, keepdims, name=name, result=result)
-    return replace(operator, kind="log_sum_exp", reduction=LOG_SUM_EXP), tensor
 
 
 def _log_sum_exp(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
@@ -189,18 +173,8 @@ class ArgExtreme:
             raise ShapeError("the extreme of no elements", where=f"ArgMax or ArgMin of {shape_text(x.shape)} along axis {axis}")
         if largest_extent(extent) > LARGEST_WHOLE:
             raise UnsupportedOperation(f"ArgMax or ArgMin along {extent} elements in generated code")
-        reduction = _extreme_and_position(self.function, f"d{axis}", largest_extent(extent), bool(self.select_last_index))
+        reduction = position_of_extreme(self.function, f"d{axis}", largest_extent(extent), bool(self.select_last_index))
         return builder.record(combined, "position", x, (axis,), bool(self.keepdims), reduction, "int64", kind="position")
-
-
-def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> Reduction:
-    start = float("-inf") if function == "maximum" else float("inf")
-    is_nan = apply("not_equal", Point(), Point())
-    is_extreme = apply("logical_or", apply("equal", Point(), State("extreme")), is_nan)
-    nowhere = 0.0 if last else float(extent)
-    place = apply("where", is_extreme, AxisValue(axis), Literal(nowhere))
-    position = StateVariable("position", nowhere, place, "maximum" if last else "minimum")
-    return Reduction((StateVariable("extreme", start, Point(), function), position), State("position"))
 
 
 @onnx_operator("TopK", by_attribute={"k": MISSING})
@@ -254,19 +228,7 @@ class Cumulate:
         extent = x.shape[along]
         if not isinstance(extent, int) or extent > LONGEST:
             raise UnsupportedOperation(f"{kind} along {extent} elements in generated code", why=f"at most {LONGEST} are")
-        return builder.record(_cumulated, self.function, x, along, bool(self.exclusive), bool(self.reverse), kind=kind)
-
-
-def _cumulated(
-    function: str, x: Tensor, axis: int, exclusive: bool, reverse: bool, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    outputs, taken = points(len(x.shape)), axis_index("k")
-    ahead: Index = taken - outputs[axis] if reverse else outputs[axis] - taken
-    indices = tuple(taken if d == axis else index for d, index in enumerate(outputs))
-    guard = Guard((ahead - 1 if exclusive else ahead,), 0.0 if function == "sum" else 1.0)
-    operator, tensor = map_of(f"cum{function}", x.shape, [Access(x.name, indices, guard)], Load(0), x.dtype, name, result)
-    axes = (*operator.axes, Axis("k", x.shape[axis], AxisKind.REDUCTION))
-    return replace(operator, axes=axes, reduction=REDUCTIONS[function]), tensor
+        return builder.record(cumulated, self.function, x, along, bool(self.exclusive), bool(self.reverse), kind=kind)
 
 
 define("ArgMax", ArgExtreme, "maximum")
