@@ -257,11 +257,11 @@ def _vector_norm(call: Call, x: Tensor, power: float, axes: tuple[int, ...]) -> 
         return reduced(call, "sum", sizes, axes, keepdims)
     if power == 2:
         return builder.map("sqrt", reduced(call, "sum", builder.map("square", x), axes, keepdims))
-    total = reduced(call, "sum", _power(call, sizes, power), axes, keepdims)
-    return _power(call, total, 1.0 / power)
+    total = reduced(call, "sum", power_of(call, sizes, power), axes, keepdims)
+    return power_of(call, total, 1.0 / power)
 
 
-def _power(call: Call, x: Tensor, exponent: float) -> Tensor:
+def power_of(call: Call, x: Tensor, exponent: float) -> Tensor:
     if has_simple_power(exponent):
         return call.builder.body(power_body(exponent), x, dtype=x.dtype, kind="pow")
     return call.builder.map("pow", x, exponent, dtype=x.dtype)

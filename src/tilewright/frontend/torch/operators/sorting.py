@@ -1,0 +1,94 @@
+"""Sorting along short dimensions, by rank: how many elements come before each one.
+
+NaN is above all numbers. Equal elements keep their order, which ATen promises of sort and leaves open for topk; where integers
+and halves have equal elements, as they often do, the positions that topk gives stay ATen's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.filled import filled
+from tilewright.frontend.torch.registry import lowers
+from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
+from tilewright.graph.builders.reshape import gather_elements
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
+
+LONGEST = 256
+"""Elements along the dimension: the work is quadratic."""
+
+
+@lowers("aten.sort.default", "aten.sort.stable")
+def sort(call: Call) -> tuple[Tensor, Tensor]:
+    """All elements in order, and their positions."""
+    x = call.tensor("self")
+    return _sorted(call, x, x.shape[_axis(call, x)] if x.shape else 1, call["descending"])
+
+
+@lowers("aten.topk.default")
+def topk(call: Call) -> tuple[Tensor, Tensor]:
+    """The first elements in order, and their positions."""
+    x = call.tensor("self")
+    if call.results[1].is_used and x.dtype not in ("float32", "float64"):
+        raise call.refuse("positions of equal elements")
+    return _sorted(call, x, call["k"], call["largest"])
+
+
+def _axis(call: Call, x: Tensor) -> int:
+    return normalize_axis(call["dim"], max(len(x.shape), 1))
+
+
+def _sorted(call: Call, x: Tensor, count: object, descending: bool) -> tuple[Tensor, Tensor]:
+    if not x.shape:
+        return x, filled(call.builder, 0, (), "int64")
+    axis = _axis(call, x)
+    length = x.shape[axis]
+    if not isinstance(length, int) or not isinstance(count, int) or length > LONGEST:
+        raise call.refuse(f"an order of {length} elements, of at most {LONGEST}")
+    if 0 in x.shape or count == 0:
+        shape = call.result.shape
+        return filled(call.builder, 0, shape, x.dtype), filled(call.builder, 0, shape, "int64")
+    keys = call.cast(x, "int32") if x.dtype == "bool" else x
+    ranks = call.builder.record(_ranks, keys, axis, descending, kind="ranks")
+    places = call.builder.record(_places, ranks, axis, count, kind="places")
+    return call.builder.record(gather_elements, x, places, axis, kind="sorted"), places
+
+
+def _ranks(x: Tensor, axis: int, descending: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """How many elements along an axis come before each one."""
+    here = points(len(x.shape))
+    there = tuple(axis_index("k") if d == axis else index for d, index in enumerate(here))
+    other, own = Load(0), Load(1)
+    first, second = (own, other) if descending else (other, own)
+    is_tie = apply("logical_or", apply("equal", own, other), apply("logical_and", _is_nan(own), _is_nan(other)))
+    is_earlier = apply("logical_and", is_tie, apply("less", AxisValue("k"), AxisValue(f"d{axis}")))
+    before = apply("where", apply("logical_or", _is_below(first, second), is_earlier), Literal(1.0), Literal(0.0))
+    reads = [Access(x.name, there), Access(x.name, here)]
+    operator, tensor = map_of("ranks", x.shape, reads, before, "int64", name, result, accumulator_of(x.dtype))
+    return replace(operator, axes=(*operator.axes, _along(x, axis)), reduction=SUM), tensor
+
+
+def _is_nan(value: Scalar) -> Scalar:
+    return apply("not_equal", value, value)
+
+
+def _is_below(first: Scalar, second: Scalar) -> Scalar:
+    nan_above = apply("logical_and", _is_nan(second), apply("equal", first, first))
+    return apply("logical_or", apply("less", first, second), nan_above)
+
+
+def _along(x: Tensor, axis: int) -> Axis:
+    return Axis("k", x.shape[axis], AxisKind.REDUCTION)
+
+
+def _places(ranks: Tensor, axis: int, count: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The positions of the first elements in order."""
+    shape = tuple(count if d == axis else extent for d, extent in enumerate(ranks.shape))
+    there = tuple(axis_index("k") if d == axis else index for d, index in enumerate(points(len(shape))))
+    place = apply("where", apply("equal", Load(0), AxisValue(f"d{axis}")), AxisValue("k"), Literal(0.0))
+    operator, tensor = map_of("places", shape, [Access(ranks.name, there)], place, "int64", name, result)
+    return replace(operator, axes=(*operator.axes, _along(ranks, axis)), reduction=SUM), tensor
