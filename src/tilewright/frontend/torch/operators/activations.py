@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.frontend.torch.bodies import (
     X,
     Y,
+    Z,
     absolute,
     add,
     both,
@@ -148,8 +149,8 @@ def softshrink(call: Call) -> Tensor:
 def threshold(call: Call) -> Tensor:
     """Another value up to a threshold."""
     dtype = call.result.dtype
-    body = where(less_equal(X, float(call["threshold"])), Y, X)
-    return call.body(body, call.tensor("self"), held_operand(call, "value", dtype))
+    bound = held_operand(call, "threshold", dtype)
+    return call.body(where(less_equal(X, Z), Y, X), call.tensor("self"), held_operand(call, "value", dtype), bound)
 
 
 @lowers("aten.softplus.default")

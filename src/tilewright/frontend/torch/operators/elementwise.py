@@ -139,7 +139,8 @@ def _stepwise_floor(stored: Callable[[Scalar], Scalar]) -> Scalar:
     near = where(is_across, stored(subtract(near, 1)), near)
     low = floor(near)
     nearest_one = where(greater(stored(subtract(near, low)), 0.5), stored(add(low, 1)), low)
-    return where(equal(Y, 0), divide(X, Y), nearest_one)
+    signed = where(equal(near, 0), multiply(divide(X, Y), 0), nearest_one)
+    return where(equal(Y, 0), divide(X, Y), signed)
 
 
 @lowers("aten.fmod.Tensor", "aten.fmod.Scalar")
