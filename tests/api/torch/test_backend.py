@@ -136,3 +136,87 @@ def test_tensors_can_be_swapped_and_replaced_ones_are_freed() -> None:
     assert same(run(x), model(x))
     gc.collect()
     assert freed() is None
+
+
+class Counter(nn.Module):  # type: ignore[misc]
+    """Writes to a buffer, and to its argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(4))
+
+    def forward(self, x: Any) -> Any:
+        self.calls.add_(1)
+        x.mul_(2)
+        return x + self.calls, x
+
+
+def test_buffers_and_arguments_that_a_graph_writes_to() -> None:
+    model, other, x = Counter(), Counter(), torch.randn(3, 4)
+    run, y = compiled(model), x.clone()
+    for _ in range(3):
+        got, expected = run(x), other(y)
+        assert torch.equal(got[0], expected[0])
+        assert got[1] is x
+    assert torch.equal(model.calls, other.calls)
+
+
+@pytest.mark.ci
+def test_memory_formats_and_element_types_are_torch_s() -> None:
+    image = torch.randn(2, 4, 6, 6).to(memory_format=torch.channels_last)
+    convolution = nn.Conv2d(4, 8, 3, padding=1).eval()
+    assert same(compiled(convolution)(image), convolution(image))
+    for dtype, tolerance in ((torch.bfloat16, 0.05), (torch.float16, 5e-3), (torch.float64, 1e-12)):
+        model, x = perceptron().to(dtype), torch.randn(5, 16).to(dtype)
+        got, expected = compiled(model)(x), model(x)
+        assert got.dtype == dtype
+        assert torch.allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_random_numbers_are_drawn_by_torch_in_its_order() -> None:
+    model, x = (
+        nn.Sequential(nn.Linear(16, 64), nn.Dropout(), nn.ReLU(), nn.Linear(64, 8), nn.Dropout()).train(),
+        torch.randn(4, 16),
+    )
+    run = compiled(model)
+    torch.manual_seed(1)
+    got = run(x)
+    torch.manual_seed(1)
+    assert same(got, model(x))
+    (report,) = counting.reports()
+    assert report.parts == len(report.eager) == 2
+
+
+def test_autocast_is_part_of_the_graph() -> None:
+    def cast(x: Any) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return model(x)
+
+    model, x = perceptron(), torch.randn(5, 16)
+    got, expected = compiled(cast)(x), cast(x)
+    assert got.dtype == torch.bfloat16
+    assert torch.allclose(got.float(), expected.float(), rtol=0.02, atol=0.02)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("function", [
+    lambda x: (x[1:], x[: x.shape[0] // 2] * 2, x.relu().T, x.expand(3, *x.shape)),
+    lambda x: (torch.topk(x.exp() + 1, 2)[0].log() * 3 + 1, x.shape[0] * 2),
+    lambda x: (x.view(-1) * 2, x[:, None] * x[None]),
+])  # fmt: skip
+def test_lengths_from_the_first_call_on(function: Any) -> None:
+    run = torch.compile(function, backend=backend, fullgraph=True, dynamic=True)
+    for x in map(torch.randn, (7, 12), (5, 5)):
+        assert all(same(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(run(x), function(x), strict=True))
+    assert len(counting.reports()) == 1
+
+
+def test_threads_follow_torch_and_change_no_bit() -> None:
+    model, x, before = perceptron(), torch.randn(300, 16), torch.get_num_threads()
+    run = compiled(model)
+    try:
+        results = [run(x) for count in (1, 2, 4) if torch.set_num_threads(count) is None]
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(result, results[0]) for result in results)
+    assert torch.equal(compiled(model, threads=3)(x), results[0])

@@ -14,10 +14,10 @@ from tilewright.api.torch import counting, internals
 from tilewright.api.torch.counting import EagerNode, GraphReport
 from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
-from tilewright.api.torch.parts import in_parts, without_examples
+from tilewright.api.torch.parts import Parts, in_parts, without_examples
 from tilewright.api.torch.units import Unit, unit_of
 from tilewright.api.torch.weights import FrozenWeights, Run
-from tilewright.errors import TilewrightError, ToolchainError
+from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
 from tilewright.frontend.torch.program import BUG, Recording
 from tilewright.interpreter_settings import collector_waits
 from tilewright.progress import preparing
@@ -111,25 +111,36 @@ def _build(made: Any, names: Sequence[str]) -> Callable[[Sequence[torch.Tensor |
 def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> Any:
     """What is compiled of a graph; None where it stays in eager mode."""
     recording = Recording.of(module, weights, NAME)
-    why = ""
-    if not recording.refused:
-        try:
-            whole = _Whole(unit_of(module, recording, weights, options))
-            _tell(GraphReport(NAME, whole.unit.operators, 1, ()), [whole.unit])
-            return whole
-        except ToolchainError:
-            raise
-        except Exception as problem:
-            why = _reason(problem)
-    eager = counting.eager_nodes(recording.refused)
+    eager, why = counting.eager_nodes(recording.refused), ""
     try:
-        names = {node.name for node in recording.refused}
-        parts, problems = in_parts(module, names, weights, options, PART_NAME)
+        return _whole(module, recording, weights, options)
+    except ToolchainError:
+        raise
+    except Exception as problem:
+        why = "" if eager else _reason(problem)
+    try:
+        return _parts(module, recording, weights, options, why)
     except ToolchainError:
         raise
     except Exception as problem:
         _tell(GraphReport(NAME, 0, 0, eager, "; ".join(filter(None, (why, _reason(problem))))))
         return None
+
+
+def _whole(module: GraphModule, recording: Recording, weights: Weights, options: BackendOptions) -> _Whole:
+    """All of a graph as one library: what was refused is a view that a call makes, or nobody needs it."""
+    if any(node.is_impure() for node in recording.refused):
+        raise UnsupportedOperation("a graph with effects")
+    whole = _Whole(unit_of(module, recording, weights, options))
+    _tell(GraphReport(NAME, whole.unit.operators, 1, ()), [whole.unit])
+    return whole
+
+
+def _parts(module: GraphModule, recording: Recording, weights: Weights, options: BackendOptions, why: str) -> Parts:
+    """What can be compiled of a graph. `why` says why not all of it, where that has another reason than calls."""
+    names = {node.name for node in recording.refused}
+    parts, problems = in_parts(module, names, weights, options, PART_NAME)
+    eager = counting.eager_nodes(recording.refused)
     eager += tuple(EagerNode(part, "a part", reason, "") for part, reason in problems.items())
     _tell(GraphReport(NAME, parts.operators, len(parts.parts), eager, why), [part.unit for part in parts.parts.values()])
     return parts

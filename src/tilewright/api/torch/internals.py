@@ -125,3 +125,8 @@ def reset() -> None:
 def graph_breaks() -> dict[str, int]:
     """Why torch ended graphs since the last `reset`, and how often."""
     return {str(reason).split("\n", 1)[0]: count for reason, count in counters["graph_break"].items()}
+
+
+def is_random(target: Any) -> bool:
+    """Whether a node calls an operator that draws random numbers."""
+    return isinstance(target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in target.tags

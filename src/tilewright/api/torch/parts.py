@@ -107,7 +107,10 @@ def in_parts(
     chosen = [part for part in internals.parts_of(copy, _supported(copy, refused)) if _gains(part)]
     if not chosen:
         raise UnsupportedOperation("a graph without parts that gain")
+    drawn = _drawn(copy)
     fused = internals.with_modules(copy, chosen, PREFIX)
+    if _drawn(fused) != drawn:
+        raise UnsupportedOperation("a graph in parts", why="random numbers would be drawn in another order")
     parts, problems = {}, {}
     for call in [node for node in fused.graph.nodes if node.op == "call_module"]:
         try:
@@ -156,6 +159,11 @@ def _is_supported(node: Node, refused: Collection[str]) -> bool:
     if node.name in refused or not isinstance(node.meta.get("val"), torch.Tensor | list | tuple):
         return False
     return node.target is not python_operator.getitem or node.args[0].name not in refused
+
+
+def _drawn(module: GraphModule) -> list[str]:
+    """The calls that draw random numbers, in their order."""
+    return [node.name for node in module.graph.nodes if internals.is_random(node.target)]
 
 
 def _gains(part: Sequence[Node]) -> bool:

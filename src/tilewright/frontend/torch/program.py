@@ -283,6 +283,7 @@ class Recording:
         touched = read | {operator.write.tensor for operator in operators}
         used = [name for name in builder.inputs if name in read or (is_closed and self._is_tensor(self._placeholders[name]))]
         used += that_bind_symbols(builder, used, touched, operators)
+        used = self._in_order(used)
         kept = touched | set(used)
         _check_bound(builder, used, kept)
         tensors = tuple(tensor for name, tensor in builder.tensors.items() if name in kept)
@@ -293,6 +294,19 @@ class Recording:
 
     def _is_tensor(self, node: Node) -> bool:
         return node.op == "placeholder" and isinstance(node.meta["val"], torch.Tensor)
+
+    def _in_order(self, inputs: Sequence[str]) -> list[str]:
+        """Inputs whose extents follow from dimensions come behind those that tell these: calls look at one after the other."""
+        tensors = self.builder.tensors
+        needed = dimensions_of(extent for name in inputs for extent in _formulas(tensors[name]))
+        numbers = [name for name, node in self._placeholders.items() if isinstance(node.meta.get("val"), torch.SymInt)]
+        first = [name for name in numbers if not needed.keys().isdisjoint(map(str, tensors[name].shape))]
+        return [*first, *sorted((name for name in inputs if name not in first), key=lambda name: bool(_formulas(tensors[name])))]
+
+
+def _formulas(tensor: Tensor) -> list[SymbolicExtent]:
+    """Its extents that follow from dimensions."""
+    return [extent for extent in tensor.shape if isinstance(extent, SymbolicExtent) and extent.formula is not None]
 
 
 def _check_bound(builder: Builder, inputs: Sequence[str], names: set[str]) -> None:
