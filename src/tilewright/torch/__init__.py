@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tilewright.api.torch.attention_interface import register_attention as register_attention
     from tilewright.api.torch.backend import backend as backend
     from tilewright.api.torch.explaining import explain as explain
     from tilewright.api.torch.exported import load as load
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tilewright.api.torch.weights import refresh as refresh
 
 _HOMES = {
+    "tilewright.api.torch.attention_interface": ("register_attention",),
     "tilewright.api.torch.backend": ("backend",),
     "tilewright.api.torch.explaining": ("explain",),
     "tilewright.api.torch.exported": ("load",),
