@@ -10,7 +10,7 @@ import pytest
 from tests.frontend.onnx.operators.contrib.peers import DOMAIN, drawn, drawn_weights, three_results
 from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel, UnsupportedOperation
-from tilewright.frontend.onnx.operators.recurrent.unrolled import MOST_STEPS
+from tilewright.graph.builders.recurrent import MOST_STEPS
 
 BATCH, STEPS, INPUTS, HEADS, WIDTH = 2, 7, 24, 3, 8
 LSTM_STEPS = 4

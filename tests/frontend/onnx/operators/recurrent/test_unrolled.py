@@ -13,8 +13,8 @@ import pytest
 from tests.frontend.onnx.operators.contrib.peers import node_model
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.operators.recurrent.layers import GRU, LSTM, RNN, RecurrentLayer
-from tilewright.frontend.onnx.operators.recurrent.unrolled import MOST_STEPS
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.recurrent import MOST_STEPS
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.interpreter import evaluate
 from tilewright.onnx import InferenceSession

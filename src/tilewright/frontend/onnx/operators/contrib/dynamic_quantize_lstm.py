@@ -26,8 +26,8 @@ from tilewright.frontend.onnx.operators.quantization.linear import (
 )
 from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
 from tilewright.frontend.onnx.operators.recurrent.layers import LSTM
-from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.recurrent import Parameters, Products
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.shapes import shape_text

@@ -22,9 +22,9 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import elu, hard_sigmoid, leaky_relu, relu, softplus, softsign
 from tilewright.frontend.onnx.operators.operands import completed, total
-from tilewright.frontend.onnx.operators.recurrent import unrolled
-from tilewright.frontend.onnx.operators.recurrent.unrolled import Arrays, Operands, Parameters, States, Way, parts, zeros_of
+from tilewright.graph.builders import recurrent as unrolled
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.recurrent import Arrays, Operands, Parameters, States, Way, parts, zeros_of
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, times, with_loads
 from tilewright.graph.types import Tensor
 from tilewright.records import record

@@ -153,8 +153,8 @@ def unrolled(builder: Builder, ways: Sequence[Way], gates: int, lengths: Tensor 
     of_ways = [walked(builder, way, gates, counts, step) for way in ways]
     hidden = [states for together in zip(*(states for states, _ in of_ways), strict=True) for states in together]
     (steps, *_), state = ways[0].projected.shape, ways[0].states[0].shape
-    stacked = [_stacked(builder, list(states)) for states in zip(*(last for _, last in of_ways), strict=True)]
-    return builder.reshape(_stacked(builder, hidden), (steps, len(ways), *state)), *stacked
+    lasts = [stacked(builder, list(states)) for states in zip(*(last for _, last in of_ways), strict=True)]
+    return builder.reshape(stacked(builder, hidden), (steps, len(ways), *state)), *lasts
 
 
 def walked(builder: Builder | Arrays, way: Way, gates: int, counts: Any, step: Step) -> tuple[list[Any], States]:
@@ -177,7 +177,7 @@ def _where_inside(builder: Builder | Arrays, number: int, counts: Any, inside: A
     return builder.body(apply("where", is_inside, Load(1), Load(2)), counts, inside, outside, kind="within")
 
 
-def _stacked(builder: Builder, tensors: list[Tensor]) -> Tensor:
+def stacked(builder: Builder, tensors: list[Tensor]) -> Tensor:
     """Tensors behind each other along a new first dimension."""
     rows = [builder.reshape(tensor, (1, *tensor.shape)) for tensor in tensors]
     return concatenated(builder, rows, 0)
