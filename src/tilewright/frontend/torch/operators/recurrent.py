@@ -93,11 +93,12 @@ def lstm_layer(call: Call) -> tuple[Tensor | None, ...]:
     is_plain = call["num_layers"] == 1 and not call["bidirectional"] and not call["batch_first"] and not call["batch_sizes"]
     if call["mode"] != MODE_OF_LSTM or not is_plain or call["train"]:
         raise call.refuse("another layer than one direction of an LSTM")
-    weights = [call.tensor(f"weight{number}") for number in range(4)]
-    biases = weights[2:] if call["has_biases"] else (None, None)
+    of_inputs, of_states, *biases = (call.tensor(f"weight{number}") for number in range(4))
+    input_bias, state_bias = biases if call["has_biases"] else (None, None)
     shape = call.results[1].shape
     states = tuple(_one_state(call, name) for name in ("hx_", "cx_"))
-    hidden, last = _walked(call, call.tensor("input"), Layer(*weights[:2], *biases, states, bool(call["reverse"])), _LSTM)
+    layer = Layer(of_inputs, of_states, input_bias, state_bias, states, bool(call["reverse"]))
+    hidden, last = _walked(call, call.tensor("input"), layer, _LSTM)
     return hidden, *(call.builder.reshape(state, shape) for state in last), None
 
 
@@ -139,9 +140,11 @@ def _layers(call: Call, first: Sequence[Tensor], cell: Cell) -> tuple[Tensor, ..
     for number in range(0, count, directions):
         found = []
         for direction in range(number, number + directions):
-            given = [*parameters[direction * each : (direction + 1) * each], None, None][:4]
+            of_inputs, of_states, *biases = parameters[direction * each : (direction + 1) * each]
+            input_bias, state_bias = biases or (None, None)
             states = tuple(builder.slice(state, (direction,)) for state in first)
-            hidden, last = _walked(call, steps, Layer(*given, states, direction > number), cell)
+            layer = Layer(of_inputs, of_states, input_bias, state_bias, states, direction > number)
+            hidden, last = _walked(call, steps, layer, cell)
             found.append(hidden)
             lasts.append(last)
         steps = concatenated(builder, found, 2) if directions > 1 else found[0]
