@@ -64,12 +64,12 @@ def _process(part: str, name: str, contenders: Sequence[str], options: argparse.
 
 
 def measured(name: str, options: argparse.Namespace) -> Document:
-    """All parts of a model, in this order and with the same caches, which are empty before."""
+    """All parts of a model, in this order and with the same caches, which are empty before unless they are told."""
     with tempfile.TemporaryDirectory(prefix="tilewright-torch-models-") as directory:
-        calibration = settings.current().cache_dir / "calibration"
+        cache, calibration = options.caches or Path(directory), settings.current().cache_dir / "calibration"
         if calibration.exists():
-            shutil.copytree(calibration, Path(directory, "tilewright", "calibration"))
-        return {part: PARTS[part](name, options, Path(directory)) for part in PARTS if part in options.parts}
+            shutil.copytree(calibration, cache / "tilewright" / "calibration", dirs_exist_ok=True)
+        return {part: PARTS[part](name, options, cache) for part in PARTS if part in options.parts}
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -83,6 +83,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--full", action="store_true", help="transformers of the published depth")
     parser.add_argument("--small", action="store_true", help="small forms, for tests")
+    parser.add_argument("--caches", type=Path, help="a directory of caches for all models, which stays; for times alone")
     parser.add_argument("--json", type=Path, help="where what is known is written after every model")
     parser.add_argument("--known", type=Path, nargs="*", default=[], help="files of earlier runs; later ones count")
     return parser.parse_args(arguments)

@@ -50,15 +50,29 @@ def exported(model: Model) -> bytes:
     return file.getvalue()
 
 
-def compiled(backend: str, **options: Any) -> Callable[[Model], Contender]:
-    """One graph by that backend of torch.compile."""
+def tilewright(model: Model) -> Contender:
+    """One graph by the backend of this checkout, whether or not it is installed."""
+    from tilewright.torch import backend
 
-    def make(model: Model) -> Contender:
-        torch._dynamo.config.allow_rnn = True
-        called = torch.compile(_of_its_own_code(copy.deepcopy(model.module)), backend=backend, fullgraph=True, **options)
-        return _calling(called, model)
+    return _compiled(model, backend)
 
-    return make
+
+def inductor(model: Model) -> Contender:
+    """One graph by inductor."""
+    return _compiled(model, "inductor")
+
+
+def freezing(model: Model) -> Contender:
+    """The same with weights as constants: Dynamo must know it while it traces, so that options of the backend do not do."""
+    with torch._inductor.config.patch(freezing=True):
+        contender = _compiled(model, "inductor")
+        contender()
+    return contender
+
+
+def _compiled(model: Model, backend: Any) -> Contender:
+    torch._dynamo.config.allow_rnn = True
+    return _calling(torch.compile(_of_its_own_code(copy.deepcopy(model.module)), backend=backend, fullgraph=True), model)
 
 
 def _calling(function: Callable[..., Any], model: Model) -> Contender:
@@ -74,13 +88,9 @@ def _of_its_own_code(module: Any) -> Callable[..., Any]:
 
 
 CONTENDERS: Mapping[str, Callable[[Model], Contender]] = {
-    "tilewright": compiled("tilewright"),
-    "eager": eager,
-    "inductor": compiled("inductor"),
-    "freezing": compiled("inductor", options={"freezing": True}),
-    "onnxruntime": onnxruntime,
+    contender.__name__: contender for contender in (tilewright, eager, inductor, freezing, onnxruntime)
 }
-"""By name; the first is judged by the others. Freezing is inductor's with weights as constants."""
+"""By name; the first is judged by the others."""
 
 
 def arrays(results: Any) -> Results:

@@ -23,8 +23,11 @@ MOST_CALLS = 20
 """Of a turn."""
 LONG_CALL_S = 0.1
 """A call so long needs no call before it that warms the caches."""
-STORAGE = ("empty", "empty_strided", "as_strided", "view", "detach", "resize_", "alias", "_reshape_alias", "set_", "lift_fresh")
-"""ATen operators that compute nothing."""
+STORAGE = (
+    *("empty", "empty_strided", "as_strided", "view", "detach", "resize_", "alias", "_reshape_alias", "set_", "lift_fresh"),
+    *("to", "resolve_conj", "resolve_neg"),
+)
+"""ATen operators that compute nothing; the last ones come of `Tensor.numpy`."""
 
 
 def times(model: Model, names: Sequence[str], rounds: int) -> Document:

@@ -23,6 +23,9 @@ import torch
 from torch.utils import _pytree
 
 from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, functional, recorded
+from tilewright.api.torch import counting
+from tilewright.frontend.torch.program import BUG
+from tilewright.torch import backend
 
 KINDS = ("wrong", "raised", "fallback", "equal", "skipped")
 """Of outcomes, the worst first."""
@@ -97,24 +100,33 @@ def interpreted(call: Call, traced: torch.fx.GraphModule, expected: Sequence[tor
     """The recorded graph by the NumPy interpreter."""
     recording = recorded(traced)
     if reasons := eager_reasons(recording, traced):
-        return Outcome("fallback", "; ".join(reasons))
+        return fallen_back(reasons)
     found = evaluated(recording, traced, call.tensors)
     return judged(call, found, list(map(arrays_of, expected)))
+
+
+def fallen_back(reasons: Sequence[str]) -> Outcome:
+    """A decision, or a defect of the lowering."""
+    return Outcome("raised" if any(BUG in reason for reason in reasons) else "fallback", "; ".join(reasons))
 
 
 def compiled(call: Call, traced: torch.fx.GraphModule, expected: Sequence[torch.Tensor]) -> Outcome:
     """The call under torch.compile; what Dynamo cannot trace for any backend is skipped."""
     given = [tensor.clone() for tensor in call.tensors]
+    counting.reset()
     try:
-        found = _compiled(call, "tilewright", given)
+        found = _compiled(call, backend, given)
     except Exception:
         if _fails(lambda: _compiled(call, "aot_eager", [tensor.clone() for tensor in call.tensors])):
             return Outcome("skipped", "no backend compiles it")
         raise
     if any(not torch.equal(*map(bits, pair)) for pair in zip(given, call.tensors, strict=True)):
         return Outcome("wrong", "an operand changed")
+    reasons = [f"{node.operator}: {node.reason}" for graph in counting.reports() for node in graph.eager]
+    reasons += [graph.why for graph in counting.reports() if graph.why and not graph.eager]
     verdict = judged(call, list(map(arrays_of, found)), list(map(arrays_of, expected)))
-    return verdict if verdict.kind == "wrong" else judged_strides(call, found, expected)
+    verdict = verdict if verdict.kind == "wrong" else judged_strides(call, found, expected)
+    return fallen_back(list(dict.fromkeys(reasons))) if reasons and verdict.kind == "equal" else verdict
 
 
 def judged_strides(call: Call, found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Outcome:
@@ -138,7 +150,7 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.resolve_conj().resolve_neg().contiguous().flatten().view(torch.uint8)
 
 
-def _compiled(call: Call, backend: str, tensors: Sequence[torch.Tensor]) -> list[Any]:
+def _compiled(call: Call, backend: Any, tensors: Sequence[torch.Tensor]) -> list[Any]:
     torch._dynamo.reset()
     return _pytree.tree_leaves(torch.compile(call.function, backend=backend, dynamic=False)(*tensors))
 
