@@ -108,7 +108,9 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("--models", "", "--known", "out.json"),
     ),
-    "benchmarks.studies.torch_overhead": (("--layers", "1", "--rounds", "1", "--calls", "40", "--json", "out.json"),),
+    "benchmarks.studies.torch_overhead": (
+        ("--model", "encoder", "--layers", "1", "--rounds", "1", "--calls", "40", "--json", "out.json"),
+    ),
     "benchmarks.studies.winograd": (("--layers", "8x14", "--rounds", "1"),),
     "benchmarks.studies.yardsticks": ((".", "--cases", "attention_g9", *ONE_ROUND),),
     "benchmarks.tuning": (

@@ -130,3 +130,9 @@ def graph_breaks() -> dict[str, int]:
 def is_random(target: Any) -> bool:
     """Whether a node calls an operator that draws random numbers."""
     return isinstance(target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in target.tags
+
+
+def elements_function() -> int:
+    """The address of a function in C that tells where the elements of a tensor are, as `data_ptr` does; 0 if torch has none."""
+    found = getattr(getattr(torch._C._dynamo, "guards", None), "_torchinductor_pyobject_tensor_data_ptr", 0)
+    return found if isinstance(found, int) else 0

@@ -13,15 +13,16 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 import torch
 
-from tilewright.records import record
+from tilewright.api.torch.seals import Seal, State
+from tilewright.runtime.native.weights import Holds
 
 Run: TypeAlias = Callable[[list[Any]], list[Any]]
-"""Takes the arguments of the graph, frozen ones included, and clears their list; gives the outputs."""
+"""Takes the arguments of the graph, frozen ones included, and clears their list; gives the outputs. It holds the arguments as
+long as kernels run: they read some weights as they are, whoever replaces them meanwhile."""
 Build: TypeAlias = Callable[[Sequence[torch.Tensor | None]], Run]
 """Packs weights: a tensor for every place, or None where the weight stays an input. It keeps none of the tensors."""
 
@@ -31,58 +32,12 @@ WASTED, REPLACED, HARDLY_USED, PATIENCE = 16, 4, 1, 32
 """What a weight owes for a packing that served no other call: where it changed itself, and where another tensor took its place;
 for one that served some calls; and how much makes it an input."""
 
-_VERSION, _ADDRESS = attrgetter("_version"), torch.Tensor.data_ptr
-
-
-State: TypeAlias = tuple[int, int, int]
-"""Identity, version and address of a tensor."""
-
-
-@record
-class _Seal:
-    """What tensors looked like before they were packed."""
-
-    marks: list[int]
-    """All identities, then all versions, then all addresses: compared at once."""
-
-    @staticmethod
-    def of(tensors: Sequence[torch.Tensor]) -> _Seal:
-        """Raises `RuntimeError` for a tensor that counts no versions."""
-        return _Seal(_marks(tensors))
-
-    def holds(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Whether these are the same tensors, and nothing shows that they have changed."""
-        try:
-            return _marks(tensors) == self.marks
-        except RuntimeError:  # a tensor of inference mode was swapped in
-            return False
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """The identities."""
-        return tuple(self.marks[: len(self.marks) // 3])
-
-    @property
-    def states(self) -> list[State]:
-        """Of every tensor."""
-        count = len(self.marks) // 3
-        return [(self.marks[n], self.marks[n + count], self.marks[n + 2 * count]) for n in range(count)]
-
-    def is_over_memory_of(self, other: _Seal) -> bool:
-        """Whether another tensor stands over the same memory at a place: it has replaced this one, or will."""
-        pairs = zip(self.states, other.states, strict=True)
-        return any(i != j and p == q and p != 0 for (i, _, p), (j, _, q) in pairs)
-
-
-def _marks(tensors: Sequence[torch.Tensor]) -> list[int]:
-    return [*map(id, tensors), *map(_VERSION, tensors), *map(_ADDRESS, tensors)]
-
 
 @dataclass(slots=True)
 class _History:
     """How well packing has paid for a set of tensors."""
 
-    seal: _Seal
+    seal: Seal
     debts: list[int]
     """By tensor: rises with changes that come before enough calls were served."""
     is_first: bool
@@ -93,7 +48,7 @@ class _History:
     has_died: bool = False
     """Whether a storage has: what comes next are other tensors, even where one has the identity of one of these."""
 
-    def next(self, seal: _Seal) -> _History:
+    def next(self, seal: Seal) -> _History:
         """Of these tensors as they are now, or of others that took their place."""
         pairs = [*zip(self.debts, self.seal.states, seal.states, strict=True)]
         is_forgiven = self.calls >= (1 if self.is_first else PAYING_CALLS)
@@ -115,12 +70,20 @@ class _History:
 class _Packed:
     """Weights that were packed, and what runs with them."""
 
-    take: Callable[[list[Any]], Sequence[Any]]
-    seal: _Seal
+    holds: Holds
+    """Whether arguments have these weights, as they were."""
     run: Run
     history: _History
     storages: list[weakref.ref[Any]] = field(default_factory=list)
     """With what drops this when one of them dies."""
+
+
+def _not_run(arguments: list[Any]) -> list[Any]:
+    raise AssertionError("no arguments are those of this set")
+
+
+_NEVER = _Packed(lambda arguments: False, _not_run, _History(Seal(()), [], is_first=True))
+"""A set that no tensors are."""
 
 
 class FrozenWeights:
@@ -162,13 +125,11 @@ class FrozenWeights:
     def __call__(self, arguments: list[Any]) -> list[Any]:
         """The outputs; the list is cleared. Raises what `build` and its result raise."""
         packed = self._last
-        tensors = packed.take(arguments)  # held while kernels run, which read some of them as they are
-        if packed.seal.holds(tensors):
+        if packed.holds(arguments):
             packed.history.calls += 1
             return packed.run(arguments)
         del packed  # what is replaced is freed before anything is packed
-        tensors = self._take(arguments)
-        return self._found(tensors, arguments)(arguments)
+        return self._found(arguments)(arguments)
 
     @property
     def frozen(self) -> tuple[int, ...]:
@@ -188,40 +149,46 @@ class FrozenWeights:
     def _freeze(self, numbers: tuple[int, ...]) -> None:
         """These weights, of the places by their numbers, and no others."""
         self._frozen = numbers
-        self._take = _taking([self._places[number] for number in numbers])
-        self._never = _never(self._take)
         self._forget()
 
     def _forget(self) -> None:
-        self._last, self._gone = self._never, None
+        self._last, self._gone = _NEVER, None
         self._sets.clear()
 
-    def _found(self, tensors: Sequence[torch.Tensor], arguments: list[Any]) -> Run:
+    def _tensors(self, arguments: list[Any]) -> list[torch.Tensor]:
+        """The frozen ones."""
+        return [arguments[place] for place in self.frozen]
+
+    def _known(self, arguments: list[Any]) -> _Packed | None:
+        """What was packed of these arguments, and is as it was."""
+        known = self._sets.get(tuple(map(id, self._tensors(arguments))))
+        if known is None or not known.holds(arguments):
+            return None
+        known.history.calls += 1
+        return known
+
+    def _found(self, arguments: list[Any]) -> Run:
         """What runs with these arguments: found without waiting for other threads, unless it must be packed."""
-        known = self._sets.get((*map(id, tensors),))
-        if known is None or not known.seal.holds(tensors):
-            del known
+        known = self._known(arguments)
+        if known is None:
             with self._lock:
                 return self._found_alone(arguments)
-        known.history.calls += 1
         if self._lock.acquire(blocking=False):
             try:
-                self._last = known if self._sets.get(known.seal.ids) is known else self._never
+                self._last = known if self._sets.get(known.history.seal.ids) is known else _NEVER
             finally:
                 self._lock.release()
         return known.run
 
     def _found_alone(self, arguments: list[Any]) -> Run:
-        tensors = self._take(arguments)
-        known = self._sets.get((*map(id, tensors),))
-        if known is not None and known.seal.holds(tensors):
-            known.history.calls += 1
+        known = self._known(arguments)
+        if known is not None:
             self._last = known
             return known.run
-        del known
+        tensors = self._tensors(arguments)
         if uncounted := {number for number, tensor in zip(self._frozen, tensors, strict=True) if tensor.is_inference()}:
             return self._given_up(uncounted, arguments)
-        history = self._history(_Seal.of(tensors))
+        history = self._history(Seal.of(tensors))
         if restless := {number for number, debt in zip(self._frozen, history.debts, strict=True) if debt >= PATIENCE}:
             return self._given_up(restless, arguments)
         return self._packed(tensors, history)
@@ -231,9 +198,9 @@ class FrozenWeights:
         self._freeze(tuple(number for number in self._frozen if number not in numbers))
         return self._found_alone(arguments)
 
-    def _history(self, seal: _Seal) -> _History:
+    def _history(self, seal: Seal) -> _History:
         """Of tensors that are to be packed. What was packed of them, and of others over the same memory, is dropped."""
-        replaced = [packed for packed in (*self._sets.values(),) if packed.seal.is_over_memory_of(seal)]
+        replaced = [packed for packed in (*self._sets.values(),) if packed.history.seal.is_over_memory_of(seal)]
         known = self._sets.get(seal.ids)
         for packed in (*replaced, *([known] if known else [])):
             self._drop(packed)
@@ -246,7 +213,7 @@ class FrozenWeights:
         for number, tensor in zip(self._frozen, tensors, strict=True):
             given[number] = tensor
         run = self._build(given)
-        packed = _Packed(self._take, history.seal, run, history)
+        packed = _Packed(history.seal.holding(self.frozen), run, history)
         drop = partial(_drop, weakref.ref(self), weakref.ref(packed))
         packed.storages.extend(weakref.ref(storage, drop) for storage in _storages(tensors))
         self._sets[history.seal.ids] = self._last = packed
@@ -255,12 +222,12 @@ class FrozenWeights:
 
     def _drop(self, packed: _Packed) -> None:
         """Let go of a set. Takes no lock: garbage is collected anywhere."""
-        key = packed.seal.ids
+        key = packed.history.seal.ids
         if self._sets.get(key) is packed:
             self._sets.pop(key, None)
             self._gone = packed.history
         if self._last is packed:
-            self._last = self._never
+            self._last = _NEVER
 
     def _count(self, packed: int) -> None:
         global _packings
@@ -304,27 +271,6 @@ def _drop(owner: weakref.ref[FrozenWeights], packed: weakref.ref[_Packed], _stor
 def _storages(tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
     """Each storage once."""
     return iter({id(storage): storage for storage in (tensor.untyped_storage() for tensor in tensors)}.values())
-
-
-def _taking(places: Sequence[int]) -> Callable[[list[Any]], Sequence[Any]]:
-    """What takes the arguments of these places.
-
-    >>> _taking([2, 0])([1, 2, 3]), _taking([1])([1, 2, 3]), _taking([])([1, 2, 3])
-    ((3, 1), (2,), ())
-    """
-    if len(places) > 1:
-        return itemgetter(*places)
-    return (lambda arguments: (arguments[places[0]],)) if places else (lambda arguments: ())
-
-
-def _never(take: Callable[[list[Any]], Sequence[Any]]) -> _Packed:
-    """A set that no tensors are."""
-    seal = _Seal([0])
-    return _Packed(take, seal, _not_run, _History(seal, [], is_first=True))
-
-
-def _not_run(arguments: list[Any]) -> list[Any]:
-    raise AssertionError("no object has the identity 0")
 
 
 def _new_locks() -> None:

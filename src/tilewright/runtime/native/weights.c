@@ -1,0 +1,93 @@
+/* Whether weights are what they were when they were packed: asked in every call, of every weight.
+
+   Called by a function of Python that is made here, so that the GIL is held. Nothing is raised. */
+
+typedef long ssize;
+
+void *malloc(unsigned long bytes);
+void free(void *memory);
+void *memcpy(void *to, const void *from, unsigned long bytes);
+
+enum { ONE_ARGUMENT = 8 }; /* METH_O */
+
+struct py_method { /* PyMethodDef */
+  const char *name;
+  void *(*function)(void *self, void *argument);
+  int flags;
+  const char *text;
+};
+
+struct weight {
+  long place;     /* in the list of arguments */
+  void *identity; /* the object */
+  long version;
+  void *elements;
+};
+
+struct seal {
+  void *(*elements)(void *object); /* where the elements of a weight are */
+  void *version_name;              /* of the attribute that counts writes */
+  long count;
+  struct weight weights[];
+};
+
+static struct { /* functions of the stable ABI, in the order of `PYTHON_FUNCTIONS`, and two objects */
+  void *(*list_item)(void *list, ssize index);
+  void *(*attribute)(void *object, void *name);
+  long (*number)(void *integer);
+  void (*keep)(void *object);
+  void (*release)(void *object);
+  void (*clear_error)(void);
+  void *(*new_capsule)(void *address, const char *name, void (*destroy)(void *capsule));
+  void *(*address_in)(void *capsule, const char *name);
+  void *(*new_function)(struct py_method *method, void *self, void *module);
+  void *no, *yes;
+} python;
+
+__attribute__((visibility("default"))) void tw_weights_init(void *const *functions) {
+  void **to = (void **)&python;
+  for (unsigned long i = 0; i < sizeof python / sizeof *to; i++)
+    to[i] = functions[i];
+}
+
+/* Whether the version is what it was; it is not where the object does not tell one. */
+static int has_version(const struct seal *seal, const struct weight *weight) {
+  void *version = python.attribute(weight->identity, seal->version_name);
+  if (!version) {
+    python.clear_error();
+    return 0;
+  }
+  long number = python.number(version);
+  python.release(version);
+  return number == weight->version;
+}
+
+static int holds(const struct seal *seal, void *arguments) {
+  for (const struct weight *weight = seal->weights; weight < seal->weights + seal->count; weight++)
+    if (python.list_item(arguments, weight->place) != weight->identity || seal->elements(weight->identity) != weight->elements ||
+        !has_version(seal, weight))
+      return 0;
+  return 1;
+}
+
+static void *py_holds(void *self, void *arguments) {
+  void *answer = holds(python.address_in(self, 0), arguments) ? python.yes : python.no;
+  python.keep(answer);
+  return answer;
+}
+
+static struct py_method method = {"holds", py_holds, ONE_ARGUMENT, 0};
+
+static void forget(void *capsule) {
+  free(python.address_in(capsule, 0));
+}
+
+/* A function of Python that takes the list of arguments. It has a copy of the seal. */
+__attribute__((visibility("default"))) void *tw_weights_function(const struct seal *seal) {
+  unsigned long bytes = sizeof *seal + seal->count * sizeof *seal->weights;
+  void *own = malloc(bytes), *self = own ? python.new_capsule(memcpy(own, seal, bytes), 0, forget) : 0;
+  void *function = self ? python.new_function(&method, self, 0) : 0;
+  if (self)
+    python.release(self);
+  return function;
+}
