@@ -54,3 +54,9 @@ def test_equal_elements_keep_their_order_and_nan_is_largest(descending):
 
 def test_the_largest_experts():
     check(lambda x: torch.topk(x, 3), torch.randn(4, 16))
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_medians_of_numbers_and_nan(name):
+    x = torch.tensor([[3.0, NAN, 1, 4, NAN], [5.0, 2, 1, 4, 0], [NAN] * 5, [NAN, 1, 2, 3, 4]])
+    check(lambda x: (*getattr(torch, name)(x, 1, keepdim=True), getattr(torch, name)(x)), x)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.filled import filled
-from tilewright.frontend.torch.operators.reductions import power_of, reduced, wide_type
+from tilewright.frontend.torch.operators.reductions import norm_of, power_of, reduced, wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.reshape import gather, gather_elements
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
@@ -200,6 +200,16 @@ def _term(power: float) -> tuple[Scalar, str]:
     if power in (1, 2):
         return _SIZE if power == 1 else apply("square", _DIFFERENCE), "sum"
     return apply("pow", _SIZE, Literal(power)), "sum"
+
+
+@lowers("aten.dist.default")
+def distance(call: Call) -> Tensor:
+    """The norm of the difference of all elements."""
+    wide, power = wide_type(call.result.dtype), float(call["p"])
+    difference = call.builder.body(
+        _DIFFERENCE, call.tensor("self", wide), call.tensor("other", wide), dtype=wide, kind="difference"
+    )
+    return call.cast(norm_of(call, difference, power, tuple(range(len(difference.shape)))), call.result.dtype)
 
 
 @lowers("aten._pdist_forward.default")

@@ -195,6 +195,15 @@ def functional_batch_norm(call: Call) -> tuple[Tensor | None, ...]:
     return _by_own_statistics(call, x), *_statistics(call, x, axes), *_moved(call, x, axes, *running)
 
 
+@lowers("aten._batch_norm_with_update_functional.default")
+def updating_batch_norm(call: Call) -> tuple[Tensor | None, ...]:
+    """Channels by their own statistics, which are mixed into the running ones; the fourth result has no elements."""
+    x, running = call.tensor("input"), (call.tensor("running_mean"), call.tensor("running_var"))
+    axes = (0, *range(2, len(x.shape)))
+    reserve = _of_no_elements(call, call.results[3]) if call.results[3].is_used else None
+    return _by_own_statistics(call, x), *_statistics(call, x, axes), reserve, *_moved(call, x, axes, *running)
+
+
 def _by_running_statistics(call: Call) -> Tensor:
     x, (weight, bias) = call.tensor("input"), _weights(call)
     wide = "float64" if x.dtype == "float64" else "float32"
@@ -237,6 +246,6 @@ def _moved(call: Call, x: Tensor, axes: Sequence[int], mean: Tensor, var: Tensor
     mixed = apply("add", apply("multiply", Load(0), Literal(1.0 - momentum)), apply("multiply", Load(1), Literal(momentum)))
     first, second = (
         builder.body(mixed, old, new, dtype=said.dtype, kind="running")
-        for old, new, said in zip((mean, var), own, call.results[3:], strict=True)
+        for old, new, said in zip((mean, var), own, call.results[-2:], strict=True)
     )
     return first, second

@@ -10,6 +10,7 @@ from tilewright.frontend.torch.filled import filled
 from tilewright.frontend.torch.operators.reductions import wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import einsum as einsum_operator
+from tilewright.graph.builders.diagonals import contracted
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
 from tilewright.graph.expressions.index import Index, mod
 from tilewright.graph.expressions.scalar import Load, Scalar, apply, times
@@ -136,6 +137,21 @@ def integer_product(call: Call) -> Tensor:
     if left.shape[-1] == 0:
         return filled(call.builder, 0, call.result.shape, "int32")
     return call.builder.record(einsum_operator.integer_matmul, left, right, kind="integer_matmul")
+
+
+@lowers("aten._trilinear.default")
+def trilinear(call: Call) -> Tensor:
+    """Products of three tensors, each without some of the dimensions, summed along some: a bilinear layer."""
+    operands = [call.tensor(name, call.result.dtype) for name in ("i1", "i2", "i3")]
+    missing = [call[name] for name in ("expand1", "expand2", "expand3")]
+    labels = "abcdefghijklmnop"[: len(operands[0].shape) + len(missing[0])]
+    kept = [tuple(label for d, label in enumerate(labels) if d not in lost) for lost in missing]
+    result = tuple(label for d, label in enumerate(labels) if d not in call["sumdim"])
+    if any(0 in operand.shape for operand in operands):
+        return filled(call.builder, 0, call.result.shape, call.result.dtype)
+    if not set(labels) <= {label for each in kept for label in each}:
+        raise call.refuse("dimensions that none has")
+    return contracted(call.builder, einsum_operator.Subscripts(tuple(kept), result), operands)
 
 
 @lowers("aten.linalg_cross.default")

@@ -242,12 +242,13 @@ def vector_norm(call: Call) -> Tensor:
     power = _given(call, "p", _given(call, "ord", 2))
     dtype = wide_type(call.result.dtype)
     x = call.cast(call.tensor("self", call.result.dtype), dtype)
-    found = _vector_norm(call, x, 2.0 if power is None else float(power), _axes(call, x))
+    found = norm_of(call, x, 2.0 if power is None else float(power), _axes(call, x), keepdims=_keepdims(call))
     return call.cast(found, call.result.dtype)
 
 
-def _vector_norm(call: Call, x: Tensor, power: float, axes: tuple[int, ...]) -> Tensor:
-    builder, keepdims = call.builder, _keepdims(call)
+def norm_of(call: Call, x: Tensor, power: float, axes: tuple[int, ...], *, keepdims: bool = False) -> Tensor:
+    """The norm along some dimensions."""
+    builder = call.builder
     if power == 0:
         return reduced(call, "sum", call.cast(call.cast(x, "bool"), x.dtype), axes, keepdims)
     sizes = builder.map("abs", x)
