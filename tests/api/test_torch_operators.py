@@ -17,9 +17,12 @@ torch = pytest.importorskip("torch")
 
 from torch._dynamo.utils import counters  # noqa: E402
 
+from tilewright.api.torch import counting  # noqa: E402
 from tilewright.api.torch_operators import calls, entries, structures  # noqa: E402
+from tilewright.torch import backend  # noqa: E402
 
-BACKENDS = ("eager", "aot_eager", pytest.param("inductor", marks=pytest.mark.ci))
+TABLE = np.linspace(0, 1, 5, dtype=np.float32)
+BACKENDS = ("eager", "aot_eager", pytest.param(backend, id="tilewright"), pytest.param("inductor", marks=pytest.mark.ci))
 
 
 class Mode(Enum):
@@ -69,9 +72,9 @@ def of_several(x: Any, y: Any) -> Any:
     return first["pair"].first + 1, first["pair"].second[0], second["norm"], second["pair"], first["norm"].value * 2
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_structures_statics_defaults_and_several_outputs_in_one_graph_of_any_extents(backend: str) -> None:
-    compiled = torch.compile(of_several, backend=backend, fullgraph=True)
+@pytest.mark.parametrize("compiler", BACKENDS)
+def test_structures_statics_defaults_and_several_outputs_in_one_graph_of_any_extents(compiler: Any) -> None:
+    compiled = torch.compile(of_several, backend=compiler, fullgraph=True)
     for rows in (5, 7, 9):
         x, y = torch.randn(rows, 8), torch.randn(rows, 8)
         expected, given = of_several(x, y), compiled(x, y)
@@ -111,6 +114,31 @@ def test_the_operator_passes_the_checks_of_torch(dtype: str) -> None:
     key = entries.entered(entry)
     torch.library.opcheck(calls.call, (key, [x, w]))
     torch.testing.assert_close(calls.call(key, [x, w])[0], torch.relu(x @ w))
+
+
+def test_tilewright_fuses_the_operators_of_a_function_with_its_neighbours() -> None:
+    counting.reset()
+    scaled = tw.jit(lambda x, y, scale: (tw.softmax(x * scale + y + TABLE, axis=-1), tw.sum(x, axis=0)))
+
+    def network(x: Any, y: Any) -> Any:
+        shares, total = scaled(x.relu(), y, 3)
+        return shares + 1, total * 2
+
+    compiled = torch.compile(network, backend=backend, fullgraph=True)
+    for rows in (4, 6, 7):
+        x, y = torch.rand(rows, 5), torch.rand(rows, 5)
+        for one, other in zip(compiled(x, y), network(x, y), strict=True):
+            torch.testing.assert_close(one, other)
+    assert [(report.parts, report.eager) for report in counting.reports()] == [(1, ()), (1, ())]
+
+
+def test_tilewright_leaves_functions_with_options_of_their_own_alone() -> None:
+    counting.reset()
+    strict = tw.jit(lambda x: tw.softmax(x, axis=-1), precision="strict")
+    x = torch.rand(3, 4)
+    torch.testing.assert_close(torch.compile(strict, backend=backend, fullgraph=True)(x), torch.softmax(x, -1))
+    (reason,) = counting.reasons()
+    assert "of its own" in reason
 
 
 def test_shapes_that_must_fit_each_other_are_guarded_as_torch_guards_them() -> None:

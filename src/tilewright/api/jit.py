@@ -15,7 +15,7 @@ from tilewright.api import by_name, dynamo, logs
 from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.building import Options
 from tilewright.api.calls import pytree
-from tilewright.api.calls.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, trace_call
+from tilewright.api.calls.calling import Array, Binder, Called, FlatCall, TracedCall, check_dtypes, record_call, trace_call
 from tilewright.api.calls.plain_calls import PlainCalls
 from tilewright.api.choices import checked_choice
 from tilewright.api.dynamo import opaque
@@ -28,7 +28,8 @@ from tilewright.api.tracebacks import Shortened
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.types import Extent, Graph, SymbolicExtent
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision, checked
@@ -295,6 +296,14 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
         if traced.graph.outputs:
             _check_outputs(traced.graph, self._element_types)
         return traced, call.leaves
+
+    def _record_into(
+        self, builder: Builder, args: tuple[Any, ...], options: dict[str, Any], tensors: Sequence[Tensor]
+    ) -> tuple[Tensor, ...]:
+        """The results of such a call on tensors of a graph under construction. Options of its own cannot be kept there."""
+        if self._told != _Told(None, None, None, Precision.FLOAT32, self._told.static_names, self._told.dynamic):
+            raise UnsupportedOperation(f"{self.__name__} has a target, threads, a fusion or a precision of its own")
+        return record_call(self._function, self._binder.flatten(args, options), builder, tensors)
 
     def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> Kernel | FixedResult:
         """The kernel of a call whose arguments are plain arrays: the way of every step of a loop over growing lengths."""

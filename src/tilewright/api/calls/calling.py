@@ -16,9 +16,10 @@ from tilewright.api.calls.pytree import Structure
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.element_types import check_known
 from tilewright.frontend.tracing.recorder import INTEGERS
-from tilewright.frontend.tracing.trace import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, record_into, trace
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.types import Graph
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.types import Graph, Tensor
 from tilewright.records import record
 from tilewright.runtime.arrays import as_array, is_on_device, is_torch_tensor, outline
 
@@ -168,6 +169,26 @@ def trace_call(
     `element_types` are those that it may compute in; None: in any, as the interpreter does.
     """
     results: list[Structure] = []
+    name = getattr(function, "__name__", "function")
+    graph = trace(_flat(function, call, results), specs, name=name, element_types=element_types)
+    return TracedCall(graph, call.structure, results[0])
+
+
+def record_call(function: Callable[..., Any], call: FlatCall, builder: Builder, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Run the function once on tensors of a graph under construction, which gets its operators; the tensors of the result.
+
+    The leaves of the call are specs, for which `tensors` stand in this order, and numbers, which become constants.
+    """
+    rest = iter(tensors)
+    operands = [
+        (next(rest), False) if isinstance(leaf, TensorSpec) else (builder.literal(np.asarray(leaf, spec.dtype)), True)
+        for leaf, spec in zip(call.leaves, call.specs(), strict=True)
+    ]
+    return record_into(builder, _flat(function, call, []), operands)
+
+
+def _flat(function: Callable[..., Any], call: FlatCall, results: list[Structure]) -> Callable[..., tuple[Any, ...]]:
+    """The function of the leaves, which gives those of its result, and adds the structure of this to `results`."""
     keys = call.structure.keys
 
     def flat(*leaves: Any) -> tuple[Any, ...]:
@@ -179,9 +200,7 @@ def trace_call(
         results.append(returned.structure)
         return returned.leaves
 
-    name = getattr(function, "__name__", "function")
-    graph = trace(flat, specs, name=name, element_types=element_types)
-    return TracedCall(graph, call.structure, results[0])
+    return flat
 
 
 def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any], element_types: tuple[str, ...] | None) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from tilewright.api import dynamo
+from tilewright.api.torch_operators import lowering  # noqa: F401  # declares how Tilewright compiles the operator
 from tilewright.api.torch_operators.entries import Jitted, as_tensors, entered, entry_of, traced, with_constants
 from tilewright.api.torch_operators.extents import value_of
 from tilewright.api.torch_operators.structures import (

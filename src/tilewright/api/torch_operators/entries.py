@@ -18,8 +18,9 @@ from tilewright.api.torch_operators.extents import Lengths
 from tilewright.api.torch_operators.structures import NUMBERS, PLACE, VALUE, Structure, filled, put_together
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.trace import TensorSpec
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.data_format import Unreadable, encode
-from tilewright.graph.types import Extent, Graph
+from tilewright.graph.types import Extent, Graph, Tensor
 from tilewright.records import record
 from tilewright.runtime.digests import sha256
 
@@ -36,6 +37,11 @@ class Jitted(Protocol):
 
     def _outlined(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[TracedCall, tuple[Any, ...]]:
         """The graph of a call whose arguments are specs and numbers, and these arguments one by one."""
+
+    def _record_into(
+        self, builder: Builder, args: tuple[Any, ...], options: dict[str, Any], tensors: Sequence[Tensor]
+    ) -> tuple[Tensor, ...]:
+        """The results of such a call on tensors of a graph under construction."""
 
 
 @record(eq=False)

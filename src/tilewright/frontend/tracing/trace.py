@@ -15,9 +15,10 @@ import numpy as np
 from tilewright.errors import TilewrightError, UnsupportedOperation, bug, is_bug
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder, recording
 from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.printer import to_text
-from tilewright.graph.types import Extent, Graph, SymbolicExtent
+from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify_stage
 from tilewright.records import record
 
@@ -68,6 +69,21 @@ def trace(
     graph = _with_output_names(recorder.graph(outputs))
     verify_stage(graph)
     return graph
+
+
+def record_into(builder: Builder, function: Callable[..., Any], operands: Sequence[tuple[Tensor, bool]]) -> tuple[Tensor, ...]:
+    """The tensors of the arrays that a function returns, whose operators a graph under construction gets.
+
+    `operands` are tensors of that graph, and whether each stands for a number. Raises what `trace` does.
+    """
+    from tilewright.frontend.tracing import functions  # noqa: F401  # fills the namespace
+
+    recorder = Recorder(builder.name)
+    vars(recorder).update(vars(builder))
+    traced = [Traced(recorder, x, is_rounded=is_number and x.dtype == "float32") for x, is_number in operands]
+    with recording(recorder):
+        results = list(function(*traced))
+    return tuple(recorder.tensors[_output(recorder, one, results[:place])] for place, one in enumerate(results))
 
 
 def _argument(recorder: Recorder, name: str, spec: TensorSpec) -> Traced:
