@@ -94,7 +94,8 @@ def _median(call: Call, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     nans = call.cast(call.builder.body(_is_nan(Load(0)), x, dtype="bool", kind="is_nan"), "int64")
     count = call.builder.reduce("sum", nans, (axis,), keepdims=True)
     numbers = apply("subtract", Literal(float(order.length)), Load(0))
-    middle = apply("floor_divide", apply("maximum", apply("subtract", numbers, Literal(1.0)), Literal(0.0)), Literal(2.0))
+    before = apply("where", apply("greater", numbers, Literal(0.0)), numbers, Literal(float(order.length)))
+    middle = apply("floor_divide", apply("subtract", before, Literal(1.0)), Literal(2.0))
     if call.operator == "median":
         middle = apply("where", apply("greater", Load(0), Literal(0.0)), numbers, middle)
     return _chosen(call, order, call.builder.body(middle, count, dtype="int64", kind="middle"))
