@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.creation import filled
+from tilewright.frontend.torch.operators.creation import filled, number_in
 from tilewright.frontend.torch.operators.index_changes import dimension
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.reshape import INDEX_TYPES, gather, gather_each, gather_elements
+from tilewright.graph.expressions.extents import plus, times
 from tilewright.graph.expressions.scalar import Literal, Load, apply, scalar_of
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import broadcast_shapes
@@ -115,3 +116,22 @@ def first_place(ids: Mapping[int, Tensor]) -> int:
     """How many other dimensions are before those of the positions: where these do not stand side by side, none."""
     dims = sorted(ids)
     return dims[0] if dims == list(range(dims[0], dims[0] + len(dims))) else 0
+
+
+@lowers("aten._unsafe_masked_index.default")
+def indexed_where(call: Call) -> Tensor:
+    """Elements at positions, moved inside of the dimensions, where a mask holds; a number elsewhere."""
+    x = call.tensor("self")
+    if 0 in call.result.shape or 0 in x.shape:
+        return filled(call, call["fill"])
+    ids = {d: _moved_inside(call, call.as_tensor(ids), x.shape[d]) for d, ids in enumerate(call["indices"]) if ids is not None}
+    found = call.builder.record(gather_each, x, ids, common_shape(ids), first_place(ids), kind="gather")
+    return call.map("where", call.tensor("mask", "bool"), found, number_in(call, call["fill"], x.dtype))
+
+
+def _moved_inside(call: Call, ids: Tensor, extent: Extent) -> Tensor:
+    least, most = (scalar_of(end) for end in (times(extent, -1), plus(extent, -1)))
+    if ids.dtype not in INDEX_TYPES:
+        raise call.refuse(f"positions of type {ids.dtype}")
+    body = apply("maximum", apply("minimum", Load(0), most), least)
+    return call.builder.body(body, ids, dtype=ids.dtype, kind="positions")

@@ -1,39 +1,41 @@
-"""Copies in which elements are others where a mask holds, and at positions that tensors give.
-
-Graphs read and do not scatter: for every element of the result the last one of the positions that is its own is searched for.
-That takes as many steps as there are positions, so that only few are searched. Where positions are equal torch leaves open which
-one wins.
-"""
+"""Copies in which elements are others, or combined with others, where a mask holds and at positions that tensors give."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.operators.creation import number_in
 from tilewright.frontend.torch.operators.gathers import checked_positions, common_shape, first_place, positions_of
-from tilewright.frontend.torch.operators.index_changes import dimension, part, repeated_to
+from tilewright.frontend.torch.operators.index_changes import dimension, known, part, repeated_to
+from tilewright.frontend.torch.operators.searched_positions import (
+    as_vector,
+    combined_at,
+    copied_at,
+    inside,
+    is_among,
+    number_of_points,
+)
 from tilewright.frontend.torch.registry import lowers
-from tilewright.graph.builders.elementwise import arange, map_of, points, reduce
-from tilewright.graph.builders.reshape import gather
+from tilewright.graph.builders.concatenate import pad
+from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.expressions.extents import times
-from tilewright.graph.expressions.index import axis, constant
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
-from tilewright.graph.types import Access, Extent, Operator, Tensor
+from tilewright.graph.expressions.scalar import Literal
+from tilewright.graph.types import Tensor
 
-MOST_POSITIONS = 64
-"""That are searched for every element."""
-
-
-# Masks
+FUNCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+"""Of two numbers, by that of many."""
+NAMES = {"add": "sum", "multiply": "prod", "amax": "max", "amin": "min"}
+"""Of functions of many numbers, by torch's."""
+Combine: TypeAlias = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+"""Of a tensor, positions, what stands there, and the dimension."""
 
 
 @lowers("aten.index_put.default")
 def put(call: Call) -> Tensor:
     """A tensor with other values at an index: where a mask holds, or at positions of neighbouring dimensions."""
     x, values = call.tensor("self"), call.tensor("values", call.result.dtype)
-    if call["accumulate"]:
-        raise call.refuse("it adds up")
     given = {d: call.as_tensor(ids) for d, ids in enumerate(call["indices"]) if ids is not None}
     if 0 in x.shape or not given:
         raise call.refuse("there is nothing to index")
@@ -53,6 +55,8 @@ def _put_by_mask(call: Call, x: Tensor, first: int, mask: Tensor, values: Tensor
         shape = (*values.shape[:place], *(1,) * len(mask.shape), *values.shape[place + 1 :])
         values = call.builder.reshape(values, shape)
     over = call.builder.reshape(mask, (*mask.shape, *(1,) * behind))
+    if call["accumulate"]:
+        values = call.map("logical_or" if x.dtype == "bool" else "add", x, values)
     return call.map("where", over, values, x)
 
 
@@ -68,94 +72,76 @@ def _put_at_positions(call: Call, x: Tensor, ids: Mapping[int, Tensor], values: 
     if 0 in common:
         return x
     rest = x.shape[first + len(ids) :]
-    inside = [_inside(call, ids[first + d], extent) for d, extent in enumerate(extents)]
-    places = _number(call, [_as_vector(call, each, common) for each in inside], extents)
+    along = [inside(call, ids[first + d], extent) for d, extent in enumerate(extents)]
+    places = number_of_points(call, [as_vector(call, each, common) for each in along], extents)
     flat = call.builder.reshape(x, (*x.shape[:first], times(*extents), *rest))
     full = repeated_to(call, values, (*x.shape[:first], *common, *rest))
     source = call.builder.reshape(full, (*x.shape[:first], places.shape[0], *rest))
-    return call.builder.reshape(_copied_at(call, flat, places, source, first), x.shape)
+    found = added_at(call, flat, places, source, first) if call["accumulate"] else copied_at(call, flat, places, source, first)
+    return call.builder.reshape(found, x.shape)
 
 
-def _inside(call: Call, ids: Tensor, extent: Extent) -> Tensor:
-    """Positions from the front; those that lead outside are errors when the graph runs."""
-    every = call.builder.record(arange, extent, 0, 1, "int64", kind="arange")
-    return call.builder.record(gather, every, ids, 0, kind="positions")
+@lowers("aten.put.default")
+def put_in_rows(call: Call) -> Tensor:
+    """A tensor with other elements, or with more added, at positions in the order of rows."""
+    x, source = call.tensor("self"), call.tensor("source", call.result.dtype)
+    ids = call.tensor("index")
+    if 0 in x.shape or 0 in ids.shape:
+        return x
+    flat = call.builder.reshape(x, (-1,))
+    where = checked_positions(call, as_vector(call, ids, ids.shape), flat.shape[0], takes_negative=True)
+    places, values = inside(call, where, flat.shape[0]), call.builder.reshape(source, (times(*ids.shape),))
+    found = added_at(call, flat, places, values, 0) if call["accumulate"] else copied_at(call, flat, places, values, 0)
+    return call.builder.reshape(found, x.shape)
 
 
-def _as_vector(call: Call, ids: Tensor, common: tuple[Extent, ...]) -> Tensor:
-    return call.builder.reshape(repeated_to(call, ids, common), (times(*common),))
-
-
-def _number(call: Call, places: list[Tensor], extents: tuple[Extent, ...]) -> Tensor:
-    """The number of points in the order of rows."""
-    number = places[0]
-    for place, extent in zip(places[1:], extents[1:], strict=True):
-        scaled = call.map("multiply", number, call.as_operand(extent, "int64"), dtype="int64")
-        number = call.map("add", scaled, place, dtype="int64")
-    return number
-
-
-def _copied_at(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int) -> Tensor:
-    """`x` with the slices of `source` along a dimension at the positions of a vector, or at those beside each element."""
-    count = source.shape[along]
-    last = _last_places(call, places, 0 if len(places.shape) == 1 else along, x.shape[along], _searched(call, count))
-    mask = call.map("greater", last, 0.0, dtype="bool")
-    ahead = apply("maximum", apply("subtract", Load(0), Literal(1.0)), Literal(0.0))
-    chosen = call.builder.body(ahead, last, dtype="int64", kind="positions")
-    return call.builder.record(_merged, x, mask, chosen, source, along, kind="scatter")
-
-
-def _last_places(call: Call, places: Tensor, along: int, extent: Extent, count: int) -> Tensor:
-    """For every position along a dimension, behind which of `places` it stands last: 0 for none, 1 for the first one."""
-    found = call.builder.record(_matches, places, along, extent, count, kind="matches")
-    return call.builder.record(reduce, "max", found, (len(found.shape) - 1,), kind="max")
-
-
-def _matches(places: Tensor, along: int, extent: Extent, count: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """1 + the number of a place in the last dimension, where it is the position along `along`; else 0."""
-    shape = (*places.shape[:along], extent, *places.shape[along + 1 :], count)
-    indices = list(points(len(shape) - 1))
-    indices[along] = axis(f"d{len(shape) - 1}")
-    is_there = apply("equal", Load(0), AxisValue(f"d{along}"))
-    number = apply("add", AxisValue(f"d{len(shape) - 1}"), Literal(1.0))
-    body = apply("where", is_there, number, Literal(0.0))
-    return map_of("matches", shape, [Access(places.name, tuple(indices))], body, "int64", name, result)
-
-
-def _merged(
-    x: Tensor, mask: Tensor, chosen: Tensor, source: Tensor, along: int, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    everywhere = points(len(x.shape))
-    beside = everywhere if len(mask.shape) == len(x.shape) and len(x.shape) > 1 else (everywhere[along],)
-    found = tuple(constant(0) if d == along else index for d, index in enumerate(everywhere))
-    reads = [Access(mask.name, beside), Access(chosen.name, beside), Access(source.name, found, lookups=((along, 1),))]
-    reads.append(Access(x.name, everywhere))
-    return map_of("scatter", x.shape, reads, apply("where", Load(0), Load(2), Load(3)), x.dtype, name, result)
+# Slices along a dimension at the positions of a vector
 
 
 @lowers("aten.index_copy.default")
 def copied_along(call: Call) -> Tensor:
-    """A tensor with slices along a dimension at the positions of a vector."""
-    x, ids, source = call.tensor("self"), call.tensor("index"), call.tensor("source", call.result.dtype)
-    if not x.shape or not ids.shape:
-        raise call.refuse("a tensor without dimensions")
-    along = dimension(call["dim"], len(x.shape))
-    if 0 in x.shape or 0 in source.shape:
+    """A tensor with other slices."""
+    x, source = call.tensor("self"), call.tensor("source", call.result.dtype)
+    return _along(call, x, source, lambda x, places, source, along: copied_at(call, x, places, source, along))
+
+
+@lowers("aten.index_add.default")
+def added_along(call: Call) -> Tensor:
+    """A tensor with multiples of slices added."""
+    x, source = call.tensor("self"), call.tensor("source", call.result.dtype)
+    if call["alpha"] != 1:
+        source = call.map("multiply", source, call.as_operand(call["alpha"], x.dtype))
+    return _along(call, x, source, lambda x, places, source, along: added_at(call, x, places, source, along))
+
+
+@lowers("aten.index_reduce.default")
+def combined_along(call: Call) -> Tensor:
+    """A tensor whose slices are combined with others."""
+    x, source = call.tensor("self"), call.tensor("source", call.result.dtype)
+    return _along(call, x, source, lambda x, places, source, along: _combined(call, x, places, source, along, call["reduce"]))
+
+
+def _along(call: Call, x: Tensor, source: Tensor, combine: Combine) -> Tensor:
+    ids = call.tensor("index")
+    if 0 in x.shape or 0 in ids.shape or 0 in source.shape:
         return x
-    where = checked_positions(call, ids, x.shape[along], takes_negative=False)
-    return _copied_at(call, x, _inside(call, where, x.shape[along]), source, along)
+    along = dimension(call["dim"], len(x.shape))
+    one = x if x.shape else call.builder.reshape(x, (1,))
+    slices = source if len(source.shape) == len(one.shape) else call.builder.reshape(source, (1,))
+    where = checked_positions(call, as_vector(call, ids, ids.shape), one.shape[along], takes_negative=False)
+    return call.builder.reshape(combine(one, inside(call, where, one.shape[along]), slices, along), x.shape)
 
 
 @lowers("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor")
 def filled_along(call: Call) -> Tensor:
-    """A tensor with one value at positions along a dimension."""
+    """A tensor with one value in slices."""
     x, ids = call.tensor("self"), call.tensor("index")
-    if not x.shape or 0 in x.shape or 0 in ids.shape:
-        raise call.refuse("no positions, or no dimensions")
-    ids = ids if ids.shape else call.builder.reshape(ids, (1,))
-    along = dimension(call["dim"], len(x.shape))
-    mask = _is_among(call, _inside(call, ids, x.shape[along]), 0, x.shape[along])
-    over = call.builder.reshape(mask, (mask.shape[0], *(1,) * (len(x.shape) - along - 1)))
+    if 0 in x.shape or 0 in ids.shape:
+        return x
+    along, extent = dimension(call["dim"], len(x.shape)), x.shape[dimension(call["dim"], len(x.shape))] if x.shape else 1
+    where = checked_positions(call, as_vector(call, ids, ids.shape), extent, takes_negative=True)
+    mask = is_among(call, inside(call, where, extent), 0, extent)
+    over = call.builder.reshape(mask, (extent, *(1,) * (len(x.shape) - along - 1)) if x.shape else ())
     return call.map("where", over, value_of(call), x)
 
 
@@ -167,31 +153,84 @@ def value_of(call: Call) -> Tensor | float:
     return call.operand("value", call.result.dtype)
 
 
-def _is_among(call: Call, places: Tensor, along: int, extent: Extent) -> Tensor:
-    last = _last_places(call, places, along, extent, _searched(call, places.shape[along]))
-    return call.map("greater", last, 0.0, dtype="bool")
-
-
-def _searched(call: Call, count: Extent) -> int:
-    if not isinstance(count, int) or count > MOST_POSITIONS:
-        raise call.refuse(f"{count} positions are too many to search")
-    return count
+# Elements at positions along a dimension that stand beside elements of the others
 
 
 @lowers("aten.scatter.src", "aten.scatter.value")
 def scattered(call: Call) -> Tensor:
-    """A tensor with other elements at positions along a dimension, which stand beside every element of the others."""
+    """A tensor with other elements."""
+    return _beside(call, lambda x, places, source, along: copied_at(call, x, places, source, along))
+
+
+@lowers("aten.scatter_add.default")
+def scattered_sum(call: Call) -> Tensor:
+    """A tensor with others added."""
+    return _beside(call, lambda x, places, source, along: added_at(call, x, places, source, along))
+
+
+@lowers("aten.scatter.reduce", "aten.scatter.value_reduce", "aten.scatter_reduce.two")
+def scattered_combination(call: Call) -> Tensor:
+    """A tensor whose elements are combined with others."""
+    return _beside(call, lambda x, places, source, along: _combined(call, x, places, source, along, call["reduce"]))
+
+
+def _beside(call: Call, combine: Combine) -> Tensor:
+    """Elements beside which there is no position get one outside."""
     x, ids = call.tensor("self"), call.tensor("index")
-    if not x.shape or 0 in x.shape or 0 in ids.shape:
-        raise call.refuse("no positions, or no dimensions")
+    if 0 in x.shape or 0 in ids.shape:
+        return x
     along = dimension(call["dim"], len(x.shape))
-    if any(ids.shape[d] != extent for d, extent in enumerate(x.shape) if d != along):
-        raise call.refuse("there are no positions beside some elements")
-    where = checked_positions(call, ids, x.shape[along], takes_negative=False)
-    places = _inside(call, where, x.shape[along])
-    if call.has("value"):
-        return call.map("where", _is_among(call, places, along, x.shape[along]), value_of(call), x)
+    one, ids = (each if each.shape else call.builder.reshape(each, (1,)) for each in (x, ids))
+    where = checked_positions(call, ids, one.shape[along], takes_negative=False)
+    missing = tuple((0, 0) if d == along else (0, extent) for d, extent in enumerate(_missing(call, one, ids, along)))
+    places = _padded(call, inside(call, where, one.shape[along]), missing, -1.0)
+    source = _padded(call, _source(call, ids), missing, 0.0)
+    return call.builder.reshape(combine(one, places, source, along), x.shape)
+
+
+def _missing(call: Call, x: Tensor, ids: Tensor, along: int) -> list[int]:
+    """By dimension, how many elements there are behind the positions."""
+    pairs = [(0, 0) if d == along or a == b else (a, b) for d, (a, b) in enumerate(zip(x.shape, ids.shape, strict=True))]
+    return [a - b for a, b in zip(known(call, [a for a, _ in pairs]), known(call, [b for _, b in pairs]), strict=True)]
+
+
+def _padded(call: Call, x: Tensor, missing: tuple[tuple[int, int], ...], value: float) -> Tensor:
+    return call.builder.record(pad, x, missing, value, kind="pad") if any(behind for _, behind in missing) else x
+
+
+def _source(call: Call, ids: Tensor) -> Tensor:
+    """What is scattered, as far as there are positions."""
+    if not call.has("src"):
+        value = number_in(call, call["value"], call.result.dtype)
+        return call.builder.record(map_of, "full", ids.shape, (), Literal(float(value)), call.result.dtype, kind="full")
     source = call.tensor("src", call.result.dtype)
+    source = source if source.shape else call.builder.reshape(source, (1,))
     for d, extent in enumerate(ids.shape):
         source = part(call, source, d, 0, extent)
-    return _copied_at(call, x, places, source, along)
+    return source
+
+
+# Combinations
+
+
+def added_at(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int) -> Tensor:
+    """`x` with the slices of `source` added at the positions of a vector, or at those beside each element."""
+    return _combined(call, x, places, source, along, "sum")
+
+
+def _combined(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int, reduction: str) -> Tensor:
+    """Short floating-point numbers are combined in float32."""
+    function, dtype = NAMES.get(reduction, reduction), x.dtype
+    is_mean, wide = function == "mean", "float32" if dtype in ("float16", "bfloat16") else dtype
+    if dtype == "bool" or ("float" not in dtype and function in ("mean", "max", "min")):
+        raise call.refuse(f"{reduction} of {dtype}")
+    given = call.cast(source, wide)
+    total, count = combined_at(call, x, places, given, along, "sum" if is_mean else function)
+    is_with_self = not call.has("include_self") or call["include_self"]
+    own = call.cast(x, wide)
+    both = call.map(FUNCTIONS["sum" if is_mean else function], own, total, dtype=wide) if is_with_self else total
+    if is_mean:
+        number = call.cast(call.map("add", count, 1.0, dtype="int64") if is_with_self else count, wide)
+        both = call.map("divide", both, number, dtype=wide)
+    is_there = call.map("greater", count, 0.0, dtype="bool")
+    return call.cast(call.map("where", is_there, both, own, dtype=wide), dtype)
