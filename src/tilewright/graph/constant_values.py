@@ -21,7 +21,7 @@ from tilewright.records import record
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 FEW = 64
-"""So many elements may decide what is generated (scales, lengths); of more only masks do."""
+"""So many elements may decide what is generated (scales, lengths); of more only masks do, and integers that all are 0."""
 SAMPLES_PER_DIMENSION = 4
 PIECE_ELEMENTS = 1 << 18
 SMALLEST, LARGEST = 2.0**-55, 2.0**30
@@ -29,12 +29,14 @@ SMALLEST, LARGEST = 2.0**-55, 2.0**30
 
 
 def decide(array: Array) -> bool:
-    """Whether planning and generated code may depend on these values: they are few, or a mask.
+    """Whether planning and generated code may depend on these values: they are few, a mask, or zero points that are all 0.
 
     >>> decide(np.arange(64)), decide(np.arange(65)), decide(np.tri(9)), decide(np.zeros(100)), decide(np.tri(9) > 0)
     (True, False, False, True, True)
+    >>> decide(np.zeros(100, np.int64)), decide(np.ones(100, np.int64))
+    (True, False)
     """
-    return array.size <= FEW or is_mask(array)
+    return array.size <= FEW or is_mask(array) or (array.dtype.kind in "iu" and not sample(array).any() and not array.any())
 
 
 def is_mask(array: Array) -> bool:
