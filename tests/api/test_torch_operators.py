@@ -99,6 +99,19 @@ def test_functions_that_differ_in_numbers_and_results_only_are_told_apart() -> N
     assert given[2] == ["a", "b"]
 
 
+@pytest.mark.parametrize("compiler", ["aot_eager", pytest.param(backend, id="tilewright")])
+def test_arguments_by_name_in_any_order_are_told_apart(compiler: Any) -> None:
+    subtract = tw.jit(lambda x, y, *, scale=2: x - y * scale)
+    x, y = torch.rand(3, 4), torch.rand(3, 4)
+
+    def both(x: Any, y: Any) -> Any:
+        return subtract(x, y), subtract(y=x, x=y), subtract(scale=3, y=y, x=x), subtract(x, scale=x, y=y)
+
+    given = torch.compile(both, backend=compiler, fullgraph=True)(x, y)
+    for one, expected in zip(given, (x - y * 2, y - x * 2, x - y * 3, x - y * x), strict=True):
+        torch.testing.assert_close(one, expected)
+
+
 def test_another_function_at_the_same_place_is_another_graph() -> None:
     compiled = torch.compile(lambda function, x: function(x) + 1, backend="aot_eager", fullgraph=True)
     x = torch.rand(4)

@@ -27,6 +27,7 @@ from tilewright.api.signatures import Maker, Signatures, extents_of, with_extent
 from tilewright.api.tracebacks import Shortened
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
+from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
@@ -298,9 +299,12 @@ class Jitted(PlainCalls["Kernel | FixedResult"]):
         return traced, call.leaves
 
     def _record_into(
-        self, builder: Builder, args: tuple[Any, ...], options: dict[str, Any], tensors: Sequence[Tensor]
+        self, builder: Builder, args: tuple[Any, ...], options: dict[str, Any], tensors: Sequence[tuple[TensorSpec, Tensor]]
     ) -> tuple[Tensor, ...]:
-        """The results of such a call on tensors of a graph under construction. Options of its own cannot be kept there."""
+        """The results of such a call on tensors of a graph under construction, each with the spec that stands for it.
+
+        Raises `UnsupportedOperation` for options of its own, which cannot be kept there.
+        """
         if self._told != _Told(None, None, None, Precision.FLOAT32, self._told.static_names, self._told.dynamic):
             raise UnsupportedOperation(f"{self.__name__} has a target, threads, a fusion or a precision of its own")
         return record_call(self._function, self._binder.flatten(args, options), builder, tensors)

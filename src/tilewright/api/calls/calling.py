@@ -174,14 +174,16 @@ def trace_call(
     return TracedCall(graph, call.structure, results[0])
 
 
-def record_call(function: Callable[..., Any], call: FlatCall, builder: Builder, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def record_call(
+    function: Callable[..., Any], call: FlatCall, builder: Builder, tensors: Sequence[tuple[TensorSpec, Tensor]]
+) -> tuple[Tensor, ...]:
     """Run the function once on tensors of a graph under construction, which gets its operators; the tensors of the result.
 
-    The leaves of the call are specs, for which `tensors` stand in this order, and numbers, which become constants.
+    The leaves of the call are the very specs that stand for these tensors, in any order, and numbers, which become constants.
     """
-    rest = iter(tensors)
+    known = {id(spec): tensor for spec, tensor in tensors}
     operands = [
-        (next(rest), False) if isinstance(leaf, TensorSpec) else (builder.literal(np.asarray(leaf, spec.dtype)), True)
+        (known[id(leaf)], False) if isinstance(leaf, TensorSpec) else (builder.literal(np.asarray(leaf, spec.dtype)), True)
         for leaf, spec in zip(call.leaves, call.specs(), strict=True)
     ]
     return record_into(builder, _flat(function, call, []), operands)

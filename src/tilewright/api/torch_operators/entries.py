@@ -39,9 +39,9 @@ class Jitted(Protocol):
         """The graph of a call whose arguments are specs and numbers, and these arguments one by one."""
 
     def _record_into(
-        self, builder: Builder, args: tuple[Any, ...], options: dict[str, Any], tensors: Sequence[Tensor]
+        self, builder: Builder, args: tuple[Any, ...], options: dict[str, Any], tensors: Sequence[tuple[TensorSpec, Tensor]]
     ) -> tuple[Tensor, ...]:
-        """The results of such a call on tensors of a graph under construction."""
+        """The results of such a call on tensors of a graph under construction, each with the spec that stands for it."""
 
 
 @record(eq=False)
@@ -56,8 +56,8 @@ class Entry:
     shapes: tuple[tuple[Extent, ...], ...]
     """Of the tensors, whose extents are numbers or dimensions."""
     traced: TracedCall
-    constants: tuple[Any, ...]
-    """Of the graph's inputs: None, or the number that is part of the call."""
+    sources: tuple[tuple[str, Any], ...]
+    """Of the graph's inputs, as `_sources` has them."""
 
     def arguments(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What the function is called with."""
@@ -101,7 +101,7 @@ class _Real(float):
     """The same of other numbers."""
 
 
-_STAND_INS = {int: _Integer(1), float: _Real(1)}
+_STAND_INS = {int: _Integer, float: _Real}
 
 
 def traced(jitted: Jitted, structure: Structure, given: Sequence[Any]) -> Entry:
@@ -111,12 +111,12 @@ def traced(jitted: Jitted, structure: Structure, given: Sequence[Any]) -> Entry:
     def attempt(lengths: Lengths) -> Entry:
         shapes = tuple(() if isinstance(leaf, NUMBERS) else lengths.shape(leaf.shape) for leaf in given)
         specs = [
-            TensorSpec(shape, _name(leaf.dtype)) if kind is None else _STAND_INS[kind]
+            TensorSpec(shape, _name(leaf.dtype)) if kind is None else _STAND_INS[kind](1)
             for leaf, shape, kind in zip(given, shapes, numbers, strict=True)
         ]
         positional, named = put_together(structure, iter(specs))
         traced, leaves = jitted._outlined(positional, named)
-        return Entry(jitted, structure, numbers, shapes, traced, _constants(leaves))
+        return Entry(jitted, structure, numbers, shapes, traced, _sources(leaves, specs))
 
     lengths = Lengths()
     for narrowed in (lengths.make_equal, lengths.specialise):
@@ -142,20 +142,21 @@ def _key(entry: Entry) -> str:
         content = encode(graph, Graph)
     except Unreadable:
         content = f"{id(graph)} of {_PROCESS}".encode()
-    described = [
-        repr(entry.jitted._told),
-        *[f"{type(number).__name__} {number!r}" for number in (*entry.constants, entry.numbers)],
-    ]
-    return f"{graph.name}_{sha256(content + chr(10).join(described).encode()).hex()[:32]}"
+    described = repr((entry.jitted._told, entry.sources, entry.numbers))
+    return f"{graph.name}_{sha256(content + described.encode()).hex()[:32]}"
 
 
-def _constants(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """The numbers among the arguments of a call that are not given to the operator."""
+def _sources(leaves: Sequence[Any], given: Sequence[Any]) -> tuple[tuple[str, Any], ...]:
+    """Where each input of the graph comes from: a tensor of the operator by its place, or a number that is part of the call.
+
+    Arguments that are given by name are inputs in the order of the parameters, and tensors in that of the call.
+    """
+    places = {id(one): place for place, one in enumerate(given)}
     for leaf in leaves:
-        if not isinstance(leaf, (TensorSpec, int, float, np.generic)):
+        if id(leaf) not in places and not isinstance(leaf, (int, float, np.generic)):
             text = f"a {type(leaf).__name__} was passed to a jitted function beside tensors that stand for others"
             raise UnsupportedOperation(text, why="only tensors and numbers can be there", hint="pass a tensor of torch")
-    return tuple(None if isinstance(leaf, (TensorSpec, _Integer, _Real)) else leaf for leaf in leaves)
+    return tuple(("tensor", places[id(leaf)]) if id(leaf) in places else (type(leaf).__name__, leaf) for leaf in leaves)
 
 
 _PROCESS = f"{id(sys)} {np.random.default_rng().integers(2**62)}"

@@ -15,5 +15,6 @@ def inlined(call: Call) -> tuple[Tensor, ...]:
     entry, tensors = entry_of(call["function"]), call.tensors("tensors")
     if any(kind is not None for kind in entry.numbers):
         raise call.refuse("a number among the arguments is known at run time only")
-    positional, named = entry.arguments([TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors])
-    return entry.jitted._record_into(call.builder, positional, named, tensors)
+    specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
+    positional, named = entry.arguments(specs)
+    return entry.jitted._record_into(call.builder, positional, named, list(zip(specs, tensors, strict=True)))
