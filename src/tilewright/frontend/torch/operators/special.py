@@ -10,12 +10,15 @@ from tilewright.frontend.torch.bodies import (
     Y,
     absolute,
     add,
+    both,
     divide,
     either,
     equal,
     exp,
     exp2,
+    floor,
     greater,
+    greater_equal,
     has_sign,
     held,
     is_infinite,
@@ -23,6 +26,7 @@ from tilewright.frontend.torch.bodies import (
     less,
     log,
     log1p,
+    log2_of,
     maximum,
     multiply,
     negative,
@@ -149,3 +153,18 @@ def scaled(call: Call) -> Tensor:
     power = exp2(held(Y, -1000, 1000))
     exponent = call.tensor("other", "float64" if not is_float(call.tensor("other").dtype) else dtype)
     return call.body(multiply(X, power), call.tensor("self", dtype), exponent, accumulator="float64")
+
+
+@lowers("aten.frexp.Tensor")
+def mantissa_and_exponent(call: Call) -> tuple[Tensor, Tensor]:
+    """A mantissa from 1/2 to 1 and the power of two that it is multiplied with; zeros and infinities as they are."""
+    x = call.tensor("self")
+    if x.dtype == "float64":
+        raise call.refuse("exponents of float64")
+    size = absolute(X)
+    is_plain = both(greater(size, 0), less(size, inf))
+    about = call.body(where(is_plain, floor(log2_of(size)), 0), x, dtype="float64")
+    part = multiply(size, exp2(negative(Y)))
+    shift = where(greater_equal(part, 2), 2, where(less(part, 1), 0, 1))
+    exponent = call.body(where(is_plain, add(Y, shift), 0), x, about, dtype="float64")
+    return call.body(multiply(X, exp2(negative(Y))), x, exponent, accumulator="float64"), call.cast(exponent, "int32")
