@@ -91,10 +91,12 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     from tilewright.graph.rewrites.redundancy import DeadCode
 
     wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
-    places = {_place(constant.array): name for name, constant in given if not decide(constant.array)}
-    origins = tuple(
-        (name, places[_place(constant.array)]) for name, constant in wanted.constants if _place(constant.array) in places
-    )
+    names_at: dict[Any, list[str]] = {}
+    for name, constant in given:
+        if not constant.decides:
+            names_at.setdefault(_place(constant.array), []).append(name)
+    found = ((name, names_at.get(_place(constant.array), ())) for name, constant in wanted.constants)
+    origins = tuple((name, name if name in names else names[-1]) for name, names in found if names)
     elsewhere = dict(origins)
     return Recipe(replace(wanted, constants=tuple(pair for pair in wanted.constants if pair[0] not in elsewhere)), origins)
 

@@ -341,6 +341,11 @@ class Constant:
     """False where the array only has the shape and the type: such a constant equals itself alone."""
 
     @property
+    def decides(self) -> bool:
+        """Whether planning and generated code may depend on the values: they are known, and few or a mask."""
+        return self.has_values and constant_values.decide(self.array)
+
+    @property
     def digest(self) -> str:
         """SHA-256 of type, shape and values."""
         data = np.ascontiguousarray(self.array)
@@ -367,7 +372,7 @@ class Constant:
         return hash((self.array.dtype.str, self.array.shape, constant_values.sample(self.array).tobytes()))
 
     def __repr__(self) -> str:
-        values = self.digest if self.has_values and constant_values.decide(self.array) else "any values"
+        values = self.digest if self.decides else "any values"
         return f"Constant({self.array.dtype.str}, {self.array.shape}, {values})"
 
 

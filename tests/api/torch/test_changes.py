@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 import tilewright.torch  # noqa: E402
+from tilewright.api.building import Options  # noqa: E402
 from tilewright.api.torch import weights  # noqa: E402
 
 WIDTH = 72
@@ -340,3 +341,42 @@ def test_four_threads_while_weights_change() -> None:
         thread.join()
     assert wrong == []
     assert torch.equal(call(torch.ones(3, WIDTH)), model(torch.ones(3, WIDTH)))
+
+
+def test_weights_that_share_memory_and_part() -> None:
+    """Code that was made while they shared it tells them apart: here, and in other processes, which find it in the cache."""
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)).eval()
+    nn.init.uniform_(model[0].weight)
+    for name, parameter in model[0].named_parameters():
+        setattr(model[2], name, nn.Parameter(parameter.detach()))
+    call = torch.compile(lambda x: model(x), backend=tilewright.torch.backend, fullgraph=True)
+    for part in (lambda: None, lambda: setattr(model[2], "weight", nn.Parameter(torch.randn(WIDTH, WIDTH)))):
+        part()
+        x = torch.randn(5, WIDTH)
+        torch.testing.assert_close(call(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+class Small(nn.Module):
+    """Weights of few elements, zeros among them, and positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("positions", torch.arange(70) % 9)
+        self.embedding, self.norm, self.layer = nn.Embedding(9, 8), nn.LayerNorm(8), nn.Linear(8, 8)
+        nn.init.zeros_(self.layer.bias)
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(self.norm(x + self.embedding(self.positions))) * self.scale
+
+
+def test_small_weights_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changes is packed again without being planned again."""
+    model, x = Small().eval(), torch.randn(70, 8)
+    call = torch.compile(lambda x: model(x), backend=tilewright.torch.backend, fullgraph=True)
+    torch.testing.assert_close(call(x), model(x), rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(Options, "artifact", None)
+    for tensor in (*model.parameters(), model.positions):
+        tensor.copy_(torch.randint(1, 9, tensor.shape))
+        torch.testing.assert_close(call(x), model(x), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(call(x), model(x), rtol=1e-4, atol=1e-4)

@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tilewright.api.torch import internals  # noqa: E402
 from tilewright.api.torch import weights as module  # noqa: E402
 from tilewright.api.torch.weights import FrozenWeights  # noqa: E402
 
@@ -316,3 +317,13 @@ def test_models_of_one_class_owe_nothing_for_each_other() -> None:
         assert graph.packings_of(layer, 1) == 1
         del layer
     assert graph.weights.frozen == (1, 2)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_looking_at_weights_in_python(change: Callable[[Layer], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where torch does not show the address of elements to C, and where there is no compiler."""
+    monkeypatch.setattr(internals, "elements_function", lambda: 0)
+    graph, layer = Graph(), Layer()
+    assert graph.packings_of(layer) == 1
+    change(layer)
+    assert graph.packings_of(layer) == 1

@@ -20,8 +20,9 @@ from tilewright.backends import loading
 from tilewright.dtypes import dtype_named
 from tilewright.frontend.torch.element_types import NAMES
 from tilewright.frontend.torch.program import Program
+from tilewright.graph.constant_values import decide, is_mask
 from tilewright.graph.expressions.extents import dimensions_of
-from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.graph.types import Constant, Graph, SymbolicExtent
 from tilewright.runtime.compilation import libraries
 from tilewright.runtime.store import cache
 
@@ -33,7 +34,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Weights: TypeAlias = Mapping[str, torch.Tensor]
 """Frozen weights, by the names of placeholders; the others are inputs."""
 MOST_ARTIFACTS = 4
-"""Of a program: of other sets of frozen weights, and of small weights, whose values code may hold."""
+"""Of a program: of other sets of frozen weights, and of masks and few integers, whose values code may hold."""
 
 
 class Library:
@@ -72,7 +73,7 @@ class Library:
 
     def planned(self) -> ModelPlan:
         """How its graph runs, where all weights are frozen."""
-        return self._options.planned(self._program.graph)
+        return self._options.planned(_without_values(self._program.graph, self._program.constants))
 
     @property
     def frozen_bytes(self) -> int:
@@ -101,12 +102,35 @@ class Library:
         return replace(graph, tensors=tensors, constants=constants, inputs=(*graph.inputs, *added))
 
     def _artifact(self, graph: Graph) -> Artifact:
+        graph = _without_values(graph, self._program.constants)
         with self._lock:
             if graph.digest not in self._artifacts:
                 if len(self._artifacts) >= MOST_ARTIFACTS:
                     self._artifacts.clear()
                 self._artifacts[graph.digest] = self._options.artifact(graph)
             return self._artifacts[graph.digest]
+
+
+def _without_values(graph: Graph, weights: Mapping[str, str]) -> Graph:
+    """The graph as it is planned: nothing is decided by weights, so that others need no other code.
+
+    Each has memory of its own here, which nobody touches: constants are told apart by their places, and weights may share memory
+    at one time and not at another.
+    """
+    constants = tuple((name, _without_value(value) if name in weights else value) for name, value in graph.constants)
+    return replace(graph, constants=constants)
+
+
+def _without_value(constant: Constant) -> Constant:
+    array = constant.array
+    return constant if _decides(array) else Constant(np.zeros(array.shape, array.dtype), has_values=False)
+
+
+def _decides(array: Array) -> bool:
+    """Whether code is generated for the values: masks, which kernels compute from positions then, and few integers."""
+    if array.dtype.kind == "f":
+        return is_mask(array) and bool(np.isneginf(array).any())
+    return array.dtype.kind in "biu" and decide(array)
 
 
 def _unknown(program: Program) -> dict[str, Array]:

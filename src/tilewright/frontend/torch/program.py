@@ -229,6 +229,7 @@ class Recording:
             self._constants[id(tensor)] = tensor, made
             if origin is not None:
                 self._origins[made.name] = origin
+                self.builder.known.pop(made.name)  # other elements may come in their place: nothing is decided by these
         return self._constants[id(tensor)][1]
 
     def _check(self, call: Call, results: Sequence[Tensor | None], first: int) -> None:

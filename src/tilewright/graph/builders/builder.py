@@ -247,7 +247,7 @@ def least_value(builder: Builder, tensor: Tensor) -> float:
     >>> least_value(builder, builder.map("clip", x, 1.0, 6.0)), least_value(builder, builder.map("minimum", x, 6.0))
     (1.0, -inf)
     """
-    if tensor.name in builder.constants:
+    if tensor.name in builder.constants and tensor.name in builder.known:
         return _least_constant(builder.known[tensor.name])
     producer = next((operator for operator in reversed(builder.operators) if operator.write.tensor == tensor.name), None)
     return -inf if producer is None or not producer.is_map() else _least(builder, producer, producer.body)

@@ -46,7 +46,7 @@ def _rewritten(operator: Operator, constants: Mapping[str, Constant], known: dic
         if access.tensor not in constants:
             continue
         if access.tensor not in known:
-            known[access.tensor] = _truth(constants[access.tensor].array)
+            known[access.tensor] = _truth(constants[access.tensor])
         said = _said(operator, access, known[access.tensor])
         if said is not None:
             is_additive = constants[access.tensor].array.dtype != np.bool_
@@ -54,9 +54,10 @@ def _rewritten(operator: Operator, constants: Mapping[str, Constant], known: dic
     return with_used_reads(replace(operator, body=rewrite(operator.body, values.get))) if values else operator
 
 
-def _truth(array: np.ndarray[Any, Any]) -> Bools | None:
+def _truth(constant: Constant) -> Bools | None:
     """What a mask lets through; None of other constants."""
-    if not is_mask(array):
+    array = constant.array
+    if not (constant.has_values and is_mask(array)):
         return None
     return array if array.dtype == np.bool_ else array == 0
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.graph.constant_values import FEW, decide, is_moderate
+from tilewright.graph.constant_values import FEW, is_moderate
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.interpreter import evaluate
@@ -54,7 +54,7 @@ def constant_operators(graph: Graph) -> tuple[Operator, ...]:
 def moderate_constants(graph: Graph) -> set[str]:
     """The constants of a graph, and what operators make of them, but for those of extreme sizes and what is made of these."""
     extreme = {tensor.name for tensor in graph.tensors if tensor.is_extreme}
-    extreme |= {name for name, constant in graph.constants if decide(constant.array) and not is_moderate(constant.array)}
+    extreme |= {name for name, constant in graph.constants if constant.decides and not is_moderate(constant.array)}
     moderate = {name for name, _ in graph.constants} - extreme
     for operator in constant_operators(graph):
         if moderate.issuperset(access.tensor for access in operator.reads) and is_moderate(np.array([*_factors(operator)])):
@@ -169,7 +169,7 @@ class FoldConstants(Rewrite):
     def run(self, graph: Graph) -> Graph:
         """The graph with results in the place of operators on small constants."""
         small = {tensor.name for tensor in graph.tensors if prod(map(largest_extent, tensor.shape)) <= FEW}
-        known = {name for name, _ in graph.constants} & small
+        known = {name for name, constant in graph.constants if constant.has_values} & small
         results: list[str] = []
         for operator in constant_operators(graph):
             result, read = operator.write.tensor, {access.tensor for access in operator.reads}
@@ -191,7 +191,8 @@ class Literals(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose maps read no constant of one element."""
-        single = ((name, constant.array) for name, constant in graph.constants if constant.array.size == 1)
+        known = ((name, constant.array) for name, constant in graph.constants if constant.has_values)
+        single = ((name, array) for name, array in known if array.size == 1)
         numbers = {name: Literal(float(array.reshape(())[()])) for name, array in single}
         return with_operators(graph, [_with_literals(operator, numbers) for operator in graph.operators]) if numbers else graph
 
