@@ -43,10 +43,10 @@ def backend(
     internals.register("tilewright", backend)
     chosen = checked_options(options, mode)
     static = _static(example_inputs) if chosen.freeze else {}
-    inputs = len(example_inputs)
+    counts = [len(internals.inner_tensors(example)) for example in example_inputs]
 
     def inference(module: GraphModule, examples: Sequence[Any]) -> Callable[[list[Any]], Any]:
-        return compiled(module, _frozen(module, static, inputs) if chosen.freeze else {}, chosen)
+        return compiled(module, _frozen(module, static, counts) if chosen.freeze else {}, chosen)
 
     try:
         return internals.through_autograd(gm, example_inputs, inference=inference, gradients=_with_gradients)
@@ -80,21 +80,24 @@ def _static(examples: Sequence[Any]) -> dict[int, torch.Tensor]:
     }
 
 
-def _frozen(module: GraphModule, static: Mapping[int, torch.Tensor], inputs: int) -> dict[str, torch.Tensor]:
-    """What is frozen of a graph's placeholders, by their names.
+def _frozen(module: GraphModule, static: Mapping[int, torch.Tensor], counts: Sequence[int]) -> dict[str, torch.Tensor]:
+    """What is frozen of a graph's placeholders, by their names. `counts` are the tensors that inputs are made of.
 
-    Those that the graph writes to are not: their versions change in every call. Nor is what counts no versions, and subclasses.
-    Should places have moved, calls find other tensors there than these, and pack those.
+    Those that the graph writes to are not: their versions change in every call. Nor is what counts no versions, and subclasses;
+    of these, what they are made of is. Should places have moved, calls find other tensors there than these, and pack those.
     """
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     changed, lifted = internals.changed_inputs(), internals.lifted_parameters()
-    if changed is None or len(placeholders) != len(lifted) + inputs:
+    parts = [*map(internals.inner_tensors, lifted)]
+    parts += [internals.inner_tensors(static[place]) if place in static else [None] * count for place, count in enumerate(counts)]
+    candidates = [tensor for some in parts for tensor in some]
+    has_subclasses = len(candidates) > len(parts)
+    if changed is None or len(placeholders) != len(candidates) or (changed and has_subclasses):
         return {}
-    candidates = {**dict(enumerate(lifted)), **{place + len(lifted): tensor for place, tensor in static.items()}}
     return {
-        placeholders[place].name: tensor
-        for place, tensor in candidates.items()
-        if place not in changed and _can_be_frozen(tensor, placeholders[place].meta.get("val"))
+        node.name: tensor
+        for place, (node, tensor) in enumerate(zip(placeholders, candidates, strict=True))
+        if place not in changed and tensor is not None and _can_be_frozen(tensor, node.meta.get("val"))
     }
 
 

@@ -14,7 +14,7 @@ from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
-from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 
 Compiler: TypeAlias = Callable[[GraphModule, Sequence[Any]], Callable[[list[Any]], Any]]
 """Gets a graph of ATen calls and examples of its inputs; gives a function of one list of arguments, which it clears."""
@@ -63,6 +63,14 @@ def lifted_parameters() -> list[Any]:
     """The tensors that AOTAutograd puts before the inputs of the graph that is being compiled."""
     context = TracingContext.try_get()
     return [] if context is None or context.params_flat is None else list(context.params_flat)
+
+
+def inner_tensors(value: Any) -> list[Any]:
+    """The tensors that graphs have in the place of an input: those that a subclass is made of, else the input itself."""
+    if not is_traceable_wrapper_subclass(value):
+        return [value]
+    names, _ = value.__tensor_flatten__()
+    return [inner for name in names for inner in inner_tensors(getattr(value, name))]
 
 
 def changed_inputs() -> frozenset[int] | None:
