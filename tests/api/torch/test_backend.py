@@ -220,3 +220,26 @@ def test_threads_follow_torch_and_change_no_bit() -> None:
         torch.set_num_threads(before)
     assert all(torch.equal(result, results[0]) for result in results)
     assert torch.equal(compiled(model, threads=3)(x), results[0])
+
+
+class Positions(nn.Module):  # type: ignore[misc]
+    """Rows of a table, at positions that a buffer holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(9, 4)
+        self.register_buffer("positions", torch.tensor([0, 8, 3]))
+
+    def forward(self, x: Any) -> Any:
+        return self.table(self.positions) + x
+
+
+def test_values_of_buffers_decide_nothing() -> None:
+    model, x = Positions(), torch.randn(3, 4)
+    run = compiled(model)
+    run(x)
+    model.positions.copy_(torch.tensor([5, 1, 1]))
+    assert torch.equal(run(x), model(x))
+    model.positions[1] = -1
+    with pytest.raises(IndexError):
+        run(x)

@@ -102,7 +102,16 @@ def in_eager_mode(module: GraphModule) -> Callable[[list[Any]], Any]:
 
 def _build(made: Any, names: Sequence[str]) -> Callable[[Sequence[torch.Tensor | None]], Run]:
     def build(tensors: Sequence[torch.Tensor | None]) -> Run:
-        run: Run = made.bound({n: t.detach() for n, t in zip(names, tensors, strict=True) if t is not None})
+        weights = {n: t.detach() for n, t in zip(names, tensors, strict=True) if t is not None}
+        try:
+            run: Run = made.bound(weights)
+        except ToolchainError:
+            raise
+        except Exception as problem:  # of these values
+            if not weights:
+                raise
+            counting.LOGGER.warning("weights of %s are inputs: %s", NAME, _reason(problem))
+            run = made.bound({})
         return run
 
     return build
