@@ -64,7 +64,7 @@ def factor(call: Call, name: str, dtype: str) -> Tensor | float:
     """The second operand of a product or quotient: a single number is not rounded to a type shorter than float32."""
     value = call[name]
     if isinstance(value, bool | int | float) and is_float(dtype):
-        return float(value)
+        return rounded(value, "float64" if dtype == "float64" else "float32")
     if isinstance(value, Tensor) and not value.shape and dtype in ("float16", "bfloat16"):
         return call.cast(value, "float32")
     return _operand(call, value, dtype)
