@@ -11,6 +11,7 @@ import tilewright as tw
 
 torch = pytest.importorskip("torch")
 
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from tilewright.api.torch import counting  # noqa: E402
@@ -88,6 +89,19 @@ def test_the_operators_pass_the_checks_of_torch(dtype: Any) -> None:
     calls = [*heads(dtype=dtype), None, lengths, True, "bottom-right", 2, None, 5.0, 0.3, True]
     torch.library.opcheck(torch.ops.tilewright.attention.default, tuple(calls))
     torch.library.opcheck(torch.ops.tilewright.mlp.default, (torch.randn(2, 3, 4).to(dtype), *layers(dtype), "silu"))
+
+
+def test_tracers_see_the_operators() -> None:
+    (q, k, v), weights, x = heads(), layers(), torch.randn(3, 4)
+
+    def network(q: Any, k: Any, v: Any, x: Any, *weights: Any) -> Any:
+        return attention(q, k, v, enable_gqa=True), mlp(x, *weights)
+
+    for mode in ("real", "fake"):
+        graph = make_fx(network, tracing_mode=mode)(q, k, v, x, *weights)
+        called = {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
+        assert called >= {"tilewright.attention.default", "tilewright.mlp.default"}
+        torch.testing.assert_close(graph(q * 2, k, v, x, *weights), network(q * 2, k, v, x, *weights))
 
 
 def test_windows_and_lengths_are_those_of_the_function() -> None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,7 @@ ACTIVATIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     }
 )
 """By name in calls of `mlp`."""
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 """What the kernels take; sums are of float32."""
 
@@ -63,9 +64,9 @@ def attention(
     """
     _check("attention", {"q": q, "k": k, "v": v}, {"attn_mask": attn_mask})
     left, right = window if isinstance(window, tuple | list) else (window, window)
-    return torch.ops.tilewright.attention(
-        q, k, v, attn_mask, key_lengths, is_causal, causal_alignment, left, right, softcap, scale, enable_gqa
-    )
+    tensors = q, k, v, attn_mask, key_lengths
+    run = torch.ops.tilewright.attention if _is_recorded(tensors) else _run_attention
+    return run(*tensors, is_causal, causal_alignment, left, right, softcap, scale, enable_gqa)
 
 
 def mlp(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, activation: str = "gelu") -> Any:
@@ -85,7 +86,19 @@ def mlp(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, activation: str = "gelu") ->
             f"activation={activation!r} is not known", where="mlp", hint=f"choose from {', '.join(ACTIVATIONS)}"
         )
     _check("mlp", {"x": x, "w1": w1, "w2": w2}, {"b1": b1, "b2": b2})
-    return torch.ops.tilewright.mlp(x, w1, b1, w2, b2, activation)
+    tensors = x, w1, b1, w2, b2
+    return (torch.ops.tilewright.mlp if _is_recorded(tensors) else _run_mlp)(*tensors, activation)
+
+
+def _is_recorded(tensors: Sequence[Any]) -> bool:
+    """Whether torch is to see an operator: it compiles, traces, or has put other tensors in the place of these.
+
+    Everywhere else the kernel is called at once; the way through torch's dispatcher takes longer.
+    """
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return True
+    is_plain = all(tensor is None or type(tensor) in PLAIN for tensor in tensors)
+    return not is_plain or torch.utils._python_dispatch._get_current_dispatch_mode() is not None
 
 
 def _check(name: str, required: Mapping[str, Any], others: Mapping[str, Any]) -> None:
@@ -147,8 +160,7 @@ _ATTENTION = (
 )
 
 
-@torch.library.custom_op("tilewright::attention", mutates_args=(), schema=_ATTENTION)  # type: ignore[untyped-decorator]
-def _attention_operator(
+def _run_attention(
     q: Any,
     k: Any,
     v: Any,
@@ -179,6 +191,9 @@ def _attention_operator(
     )
 
 
+_attention_operator = torch.library.custom_op("tilewright::attention", _run_attention, mutates_args=(), schema=_ATTENTION)
+
+
 @_attention_operator.register_fake  # type: ignore[untyped-decorator]
 def _(q: Any, k: Any, v: Any, attn_mask: Any, *_: Any) -> Any:
     """The result's shape. Equal extents are guarded to stay equal, as operators of torch do."""
@@ -197,11 +212,13 @@ def _(q: Any, k: Any, v: Any, attn_mask: Any, *_: Any) -> Any:
 _MLP = "(Tensor x, Tensor w1, Tensor? b1, Tensor w2, Tensor? b2, str activation) -> Tensor"
 
 
-@torch.library.custom_op("tilewright::mlp", mutates_args=(), schema=_MLP)  # type: ignore[untyped-decorator]
-def _mlp_operator(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, activation: str) -> Any:
+def _run_mlp(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, activation: str) -> Any:
     x, w1, b1, w2, b2 = map(_detached, (x, w1, b1, w2, b2))
     result = _mlp(x.reshape(-1, x.shape[-1]), w1, b1, w2, b2, activation=activation)
     return result.reshape(*x.shape[:-1], w2.shape[0])
+
+
+_mlp_operator = torch.library.custom_op("tilewright::mlp", _run_mlp, mutates_args=(), schema=_MLP)
 
 
 @_mlp_operator.register_fake  # type: ignore[untyped-decorator]
