@@ -222,7 +222,7 @@ def _combined(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int,
     """Short floating-point numbers are combined in float32."""
     function, dtype = NAMES.get(reduction, reduction), x.dtype
     is_mean, wide = function == "mean", "float32" if dtype in ("float16", "bfloat16") else dtype
-    if dtype == "bool" or ("float" not in dtype and function in ("mean", "max", "min")):
+    if dtype == "bool":
         raise call.refuse(f"{reduction} of {dtype}")
     given = call.cast(source, wide)
     total, count = combined_at(call, x, places, given, along, "sum" if is_mean else function)
@@ -231,6 +231,9 @@ def _combined(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int,
     both = call.map(FUNCTIONS["sum" if is_mean else function], own, total, dtype=wide) if is_with_self else total
     if is_mean:
         number = call.cast(call.map("add", count, 1.0, dtype="int64") if is_with_self else count, wide)
-        both = call.map("divide", both, number, dtype=wide)
+        if "float" in wide:
+            both = call.map("divide", both, number, dtype=wide)
+        else:
+            both = call.map("floor_divide", both, call.map("maximum", number, 1.0, dtype=wide), dtype=wide)
     is_there = call.map("greater", count, 0.0, dtype="bool")
     return call.cast(call.map("where", is_there, both, own, dtype=wide), dtype)

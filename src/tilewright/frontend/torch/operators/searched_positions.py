@@ -6,6 +6,10 @@ one wins: here it is the last.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.operators.index_changes import repeated_to
 from tilewright.graph.builders.elementwise import REDUCTIONS, accumulator_of, arange, axes_of, map_of, points, reduce
@@ -90,7 +94,13 @@ def searched(call: Call, count: Extent) -> int:
     return count
 
 
-IDENTITIES = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
+def _identity(function: str, dtype: str) -> np.ndarray[Any, Any]:
+    """What changes nothing: of extremes an infinity, of integers the last number."""
+    if function in ("sum", "prod"):
+        return np.array(function == "prod", dtype)
+    if "float" in dtype:
+        return np.array(-np.inf if function == "max" else np.inf, dtype)
+    return np.array(np.iinfo(dtype).min if function == "max" else np.iinfo(dtype).max, dtype)
 
 
 def combined_at(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int, function: str) -> tuple[Tensor, Tensor]:
@@ -99,7 +109,8 @@ def combined_at(call: Call, x: Tensor, places: Tensor, source: Tensor, along: in
     found = call.builder.record(_matches, places, at, x.shape[along], searched(call, source.shape[along]), kind="matches")
     is_there = call.map("greater", found, 0.0, dtype="bool")
     count = call.builder.reduce("sum", call.cast(is_there, "int64"), (len(found.shape) - 1,))
-    total = call.builder.record(_combined, x, is_there, source, along, function, kind="scatter")
+    identity = call.builder.literal(_identity(function, source.dtype))
+    total = call.builder.record(_combined, x, is_there, source, identity, along, function, kind="scatter")
     beside = (
         count
         if len(count.shape) == len(x.shape)
@@ -109,15 +120,15 @@ def combined_at(call: Call, x: Tensor, places: Tensor, source: Tensor, along: in
 
 
 def _combined(
-    x: Tensor, is_there: Tensor, source: Tensor, along: int, function: str, *, name: str, result: str
+    x: Tensor, is_there: Tensor, source: Tensor, identity: Tensor, along: int, function: str, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     rank, everywhere = len(x.shape), points(len(x.shape))
     step = axis(f"d{rank}")
     beside = everywhere if len(is_there.shape) == rank + 1 and rank > 1 else (everywhere[along],)
     from_source = tuple(step if d == along else index for d, index in enumerate(everywhere))
-    reads = (Access(is_there.name, (*beside, step)), Access(source.name, from_source))
+    reads = (Access(is_there.name, (*beside, step)), Access(source.name, from_source), Access(identity.name, ()))
     axes = axes_of((*x.shape, source.shape[along]), (rank,))
-    body = apply("where", Load(0), Load(1), Literal(IDENTITIES[function]))
+    body = apply("where", Load(0), Load(1), Load(2))
     write, accumulator = Access(result, everywhere), accumulator_of(source.dtype)
     operator = Operator(name, "scatter", axes, reads, write, body, REDUCTIONS[function], accumulator)
     return operator, Tensor(result, x.shape, source.dtype)
