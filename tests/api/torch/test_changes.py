@@ -380,3 +380,31 @@ def test_small_weights_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         tensor.copy_(torch.randint(1, 9, tensor.shape))
         torch.testing.assert_close(call(x), model(x), rtol=1e-4, atol=1e-4)
         torch.testing.assert_close(call(x), model(x), rtol=1e-4, atol=1e-4)
+
+
+class Bytes(nn.Module):
+    """A linear layer of bytes, as PT2E writes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-128, 128, (WIDTH, WIDTH), dtype=torch.int8))
+        self.register_buffer("scales", torch.full((WIDTH,), 0.02))
+        self.register_buffer("zeros", torch.zeros(WIDTH, dtype=torch.int64))
+
+    def forward(self, x: Any) -> Any:
+        ops = torch.ops.quantized_decomposed
+        x = ops.quantize_per_tensor(x, 0.02, 127, 0, 255, torch.uint8)
+        x = ops.dequantize_per_tensor(x, 0.02, 127, 0, 255, torch.uint8)
+        w = ops.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -128, 127, torch.int8)
+        return nn.functional.linear(x, w)
+
+
+def test_scales_and_zero_points() -> None:
+    """Products of bytes are made for them: others need other code, and get it."""
+    import torch.ao.quantization.fx._decomposed
+
+    model, x = Bytes(), torch.randn(5, WIDTH)
+    call = torch.compile(lambda x: model(x), backend=tilewright.torch.backend, fullgraph=True)
+    for change in (lambda: None, lambda: model.zeros.add_(3), lambda: model.scales.mul_(0.5), lambda: model.weight.neg_()):
+        change()
+        torch.testing.assert_close(call(x), model(x), rtol=1e-3, atol=1e-2)

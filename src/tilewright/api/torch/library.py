@@ -117,8 +117,26 @@ def _without_values(graph: Graph, weights: Mapping[str, str]) -> Graph:
     Each has memory of its own here, which nobody touches: constants are told apart by their places, and weights may share memory
     at one time and not at another.
     """
-    constants = tuple((name, _without_value(value) if name in weights else value) for name, value in graph.constants)
-    return replace(graph, constants=constants)
+    scales = _scales(graph) & weights.keys()
+    values = dict(graph.constants)
+    constants = (
+        (name, _without_value(value) if name in weights and name not in scales else value) for name, value in values.items()
+    )
+    tensors = (replace(t, entries=tuple(values[t.name].array.ravel().tolist())) if t.name in scales else t for t in graph.tensors)
+    return replace(graph, constants=tuple(constants), tensors=tuple(tensors))
+
+
+def _scales(graph: Graph) -> set[str]:
+    """The scales and zero points of dequantised bytes: products of bytes are made for their values."""
+    sources = {o.write.tensor: o.reads[0].tensor for o in graph.operators if len(o.reads) == 1}
+    found = set()
+    for operator in graph.operators:
+        for access in operator.reads[1:] if operator.kind == "dequantize" else ():
+            name = access.tensor
+            while name in sources:
+                name = sources[name]
+            found.add(name)
+    return found
 
 
 def _without_value(constant: Constant) -> Constant:
