@@ -55,3 +55,10 @@ def test_batch_norm_in_training_moves_its_statistics():
 
 def test_instance_norm_is_a_group_norm_of_single_channels():
     check(lambda x: aten._native_batch_norm_legit.no_stats(x, None, None, True, 0.1, 1e-5)[0], torch.randn(1, 6, 4, 4))
+
+
+@pytest.mark.parametrize("dim", [0, 2])
+def test_weight_norm_has_a_norm_for_each_index_of_a_dimension(dim):
+    v = torch.randn(4, 3, 2)
+    g = torch.rand([extent if d == dim else 1 for d, extent in enumerate(v.shape)])
+    check(lambda v, g: aten._weight_norm_interface(v, g, dim), v, g)

@@ -249,3 +249,20 @@ def _moved(call: Call, x: Tensor, axes: Sequence[int], mean: Tensor, var: Tensor
         for old, new, said in zip((mean, var), own, call.results[-2:], strict=True)
     )
     return first, second
+
+
+@lowers("aten._weight_norm_interface.default", "aten._weight_norm.default")
+def weight_norm(call: Call) -> tuple[Tensor, Tensor] | Tensor:
+    """`v * (g / |v|)`, with a norm for each index of the first or the last dimension, and the norms."""
+    wide = wide_type(call.result.dtype)
+    v, g = call.tensor("v", wide), call.tensor("g", wide)
+    kept = call["dim"] % len(v.shape)
+    axes = tuple(axis for axis in range(len(v.shape)) if axis != kept)
+    if call["dim"] < 0 or 0 in v.shape:
+        raise call.refuse("one norm of all elements, or no elements")
+    norms = call.builder.map("sqrt", call.builder.reduce("sum", call.builder.map("square", v), axes, keepdims=True))
+    scaled = apply("multiply", Load(0), apply("divide", Load(1), Load(2)))
+    weight = call.builder.body(scaled, v, g, norms, dtype=call.result.dtype, kind="weight_norm")
+    if len(call.results) == 1:
+        return weight
+    return weight, call.cast(call.builder.reshape(norms, call.results[1].shape), call.results[1].dtype)
