@@ -5,7 +5,7 @@ Whoever loads remembered code has the constants of the graph, and neither rewrit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -54,6 +54,10 @@ class MadeOneByOne(Sequence[Array]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def __iter__(self) -> Iterator[Array]:
+        """One after the other: an error of positions is an IndexError, which would end the iteration that sequences have."""
+        return map(self._value, self._names)
 
     def __getitem__(self, place: Any) -> Any:
         chosen = self._names[place]

@@ -243,3 +243,9 @@ def test_values_of_buffers_decide_nothing() -> None:
     model.positions[1] = -1
     with pytest.raises(IndexError):
         run(x)
+
+
+def test_tensors_can_be_resized_after_a_call() -> None:
+    x = torch.randn(3, 4)
+    y = compiled(lambda x: x.T * 2)(x)
+    assert y.resize_(5, 7).shape == x.resize_(5, 7).shape

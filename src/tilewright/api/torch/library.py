@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 import torch
 
 from tilewright.api.building import Options
+from tilewright.api.torch.memory import borrowed
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
-from tilewright.dtypes import dtype_named
-from tilewright.frontend.torch.element_types import NAMES
 from tilewright.frontend.torch.program import Program
 from tilewright.graph.constant_values import decide, is_mask
 from tilewright.graph.expressions.extents import dimensions_of
@@ -159,28 +157,3 @@ def _unknown(program: Program) -> dict[str, Array]:
         for constant, value in graph.constants
         if (name := program.constants.get(constant)) is not None
     }
-
-
-class _Memory:
-    """Memory that somebody else owns, as NumPy asks for it."""
-
-    def __init__(self, interface: dict[str, Any]) -> None:
-        self.__array_interface__ = interface
-
-
-def borrowed(tensor: torch.Tensor) -> Array:
-    """The elements of a tensor in its memory, which the array does not keep alive: only the tensor's owner does.
-
-    >>> weight = torch.arange(6.0).reshape(2, 3)
-    >>> borrowed(weight.T).tolist()
-    [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
-    """
-    dtype = dtype_named(NAMES[tensor.dtype])
-    if not tensor.numel():
-        return np.zeros(tuple(tensor.shape), dtype)
-    kind = np.dtype(np.uint16) if dtype == ml_dtypes.bfloat16 else dtype
-    strides = tuple(stride * tensor.element_size() for stride in tensor.stride())
-    place = (tensor.data_ptr(), False)
-    interface = {"version": 3, "data": place, "typestr": kind.str, "shape": tuple(tensor.shape), "strides": strides}
-    array: Array = np.asarray(_Memory(interface))
-    return array.view(dtype)

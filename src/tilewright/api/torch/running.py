@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from tilewright.api.torch.calls import Generated
-from tilewright.errors import UnsupportedOperation
+from tilewright.api.torch.memory import borrowed
 from tilewright.frontend.torch.element_types import numpy_view
 from tilewright.frontend.torch.extents import LARGEST
 from tilewright.records import record
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Reader: TypeAlias = Callable[[Any], Array]
-plain_view: Reader = torch.Tensor.numpy
-"""Of a tensor that needs no care."""
 _LENGTHS = np.zeros(LARGEST, np.bool_)  # memory that nobody touches is not there
 
 
@@ -33,17 +31,14 @@ class Reads:
 
     def arrays(self, given: Sequence[Any]) -> list[Array]:
         """The inputs of a call."""
-        try:
-            return [read(given[place]) for place, read in self.pairs]
-        except (RuntimeError, TypeError):
-            return [array_of(given[place]) for place, _ in self.pairs]
+        return [read(given[place]) for place, read in self.pairs]
 
 
 def reader_for(example: Any) -> Reader:
     """What makes arrays of arguments like an example of torch's compiler."""
     if not isinstance(example, torch.Tensor):
         return length
-    return plain_view if example.dtype is not torch.bfloat16 and not example.requires_grad else numpy_view
+    return resolved if example.is_conj() or example.is_neg() else borrowed
 
 
 def length(number: Any) -> Array:
@@ -52,12 +47,8 @@ def length(number: Any) -> Array:
     return _LENGTHS[:count] if count <= LARGEST else np.zeros(count, np.bool_)
 
 
-def array_of(argument: Any) -> Array:
-    """An array of an argument that may need care: views that conjugate or negate, tensors that require a gradient."""
-    if not isinstance(argument, torch.Tensor):
-        return length(argument)
-    if argument.layout is not torch.strided or argument.device.type != "cpu":
-        raise UnsupportedOperation(f"a tensor of {argument.layout} on {argument.device.type} where another one was compiled")
+def resolved(argument: torch.Tensor) -> Array:
+    """An array of a view that conjugates or negates."""
     return numpy_view(argument.detach().resolve_conj().resolve_neg())
 
 
@@ -68,25 +59,24 @@ class Running:
     """
 
     _boxed_call = True
-    __slots__ = ("_allocate", "_arrange", "_constants", "_loaded", "_on", "_reads", "_threads", "_write")
+    __slots__ = ("_allocate", "_arrange", "_constants", "_loaded", "_on", "_reads", "_threads")
 
-    def __init__(self, loaded: Loaded, threads: int | None, reads: Reads, call: Generated, is_plain: bool) -> None:
-        """`threads` of None follows torch; `is_plain` where all outputs are of types that NumPy has."""
+    def __init__(self, loaded: Loaded, threads: int | None, reads: Reads, call: Generated) -> None:
+        """`threads` of None follows torch."""
         self._loaded: Any = loaded[0]
         self._constants = loaded[1]
         self._threads, self._reads = threads, reads
         self._allocate, self._arrange = call.allocate, call.arrange
-        self._write = plain_view if is_plain else numpy_view
         self._on: dict[int, Callable[..., None]] = {}
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         """The outputs. Raises `PositionError` for positions out of range."""
         given = arguments[:]  # weights that kernels read live on through the call, whoever replaces them meanwhile
         arguments.clear()
-        inputs, written, write = self._reads.arrays(given), self._allocate(given), self._write
+        inputs, written = self._reads.arrays(given), self._allocate(given)
         threads = self._threads or torch.get_num_threads()
         run = self._on.get(threads) or self._with(threads)
-        run((*inputs, *self._constants), [write(tensor) for tensor in written])
+        run((*inputs, *self._constants), [borrowed(tensor) for tensor in written])
         return written if self._arrange is None else self._arrange(given, written)
 
     @property

@@ -24,8 +24,6 @@ class Unit:
     arguments: Mapping[str, tuple[int, Reader]]
     """By placeholder: its place, and what makes it an array."""
     call: Generated
-    is_plain: bool
-    """Whether NumPy has the types of all outputs."""
     threads: int | None
     operators: int
     """Of its graph."""
@@ -34,7 +32,7 @@ class Unit:
         """What calls run, with these weights packed."""
         reads = Reads(tuple(self.arguments[name] for name in self.library.inputs(weights)))
         loaded = self.library.loaded(weights, self.threads or torch.get_num_threads())
-        return Running(loaded, self.threads, reads, self.call, self.is_plain)
+        return Running(loaded, self.threads, reads, self.call)
 
 
 def unit_of(module: GraphModule, recording: Recording, weights: Weights, options: BackendOptions) -> Unit:
@@ -49,7 +47,6 @@ def unit_of(module: GraphModule, recording: Recording, weights: Weights, options
     call = generated(outputs, program.results, len(program.graph.outputs))
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     arguments = {node.name: (place, reader_for(node.meta.get("val"))) for place, node in enumerate(placeholders)}
-    is_plain = all(node.meta["val"].dtype is not torch.bfloat16 for node in outputs.owners)
     library = Library(program, options.building())
     library.compile(weights)
-    return Unit(library, arguments, call, is_plain, options.threads, len(program.graph.operators))
+    return Unit(library, arguments, call, options.threads, len(program.graph.operators))
