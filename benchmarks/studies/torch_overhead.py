@@ -34,8 +34,8 @@ import torch
 import tilewright.torch
 from benchmarks.studies.parts.torch_encoder import MOST_TOKENS, encoder, tokens
 from tilewright.api.torch import internals
-from tilewright.api.torch.memory import borrowed
 from tilewright.api.torch.weights import FrozenWeights, Run, living
+from tilewright.frontend.torch.element_types import numpy_view
 from tilewright.runtime import pool
 
 TOKENS, TURN_S = 16, 0.01
@@ -100,7 +100,7 @@ class Graph:
         """A call of the library with arrays that are ready, and so many of them in C."""
         running: Any = self.weights._last.run
         inputs = (*running._reads.arrays(self.arguments), *running._constants)
-        outputs = [borrowed(tensor) for tensor in running._allocate(self.arguments)]
+        outputs = [numpy_view(tensor) for tensor in running._allocate(self.arguments)]  # which hold the tensors
         loaded = running._loaded.on(pool.get(1))
         return partial(loaded.run, inputs, outputs), partial(loaded.run_repeatedly, count, inputs, outputs)
 
