@@ -15,7 +15,7 @@ from tilewright.graph.types import Chain, Operator, largest_extent, planned_exte
 from tilewright.kernels.contract import DEPTH, MicroKernel, OperandRole
 from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
+from tilewright.plan.decisions.long_sums import call_depth
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.operands.nested_sums import sums_at_once
 from tilewright.plan.regions.footprint import distinct_elements
@@ -76,8 +76,7 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKer
     if part.micro_kernel is None or roles is None or roles.depth is None:
         return KernelCalls()
     kernel, operator = kernels[part.micro_kernel], chain.operator(part.operator)
-    steps = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
-    is_long = planned_extent(chain.extents[roles.depth]) > LONG_DEPTH
+    steps = _most_steps(chain, roles, kernel)
     if sums_at_once(chain, operator, roles, kernel, plan.machine):
         return KernelCalls(nested=kernel.nested)
     packs = [*(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Pack)), *schedule.ahead]
@@ -89,11 +88,19 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKer
     shares = kernel.emit_prefetching is not None and not passes_once
     slice_bytes = plan.machine.levels[0].size_bytes // SLICES_IN_L1
     return KernelCalls(
-        most_steps=steps if is_long and sums_floats else 0,
+        most_steps=steps if sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(plan, operator, roles, kernel) else 0,
         panel_slice_bytes=slice_bytes if shares and in_panels and OperandRole.RIGHT in kernel.prefetch else 0,
         asks_ahead=shares and _asks_ahead(plan, operator, roles, kernel, packed),
     )
+
+
+def _most_steps(chain: Chain, roles: ContractionRoles, kernel: MicroKernel) -> int:
+    """The depth of a call whose sums are cut; 0 where they are not. Lanes along the depth are as many accumulators."""
+    assert roles.depth is not None
+    lanes = kernel.lanes if kernel.lanes_along == DEPTH else 1
+    sides = (1 if axis is None else largest_extent(chain.extents[axis]) for axis in (roles.row, roles.column))
+    return lanes * call_depth(-(-planned_extent(chain.extents[roles.depth]) // lanes), min(sides))
 
 
 def _has_rows_to_slice(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:

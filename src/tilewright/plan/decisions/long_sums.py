@@ -18,6 +18,22 @@ CALL_DEPTH = 1024
 """Steps that an accumulator of a micro kernel takes in before they go into the result. Each time every element of the result is
 read and written, which 1024 steps hide."""
 
+FEW_OUTPUTS = 16
+"""Rows, or columns, up to which a product takes less time to compute than to read its other operand."""
+CALL_DEPTH_OF_FEW = 128
+"""The same of these products, which wait for memory: libraries that sum in several accumulators are no more exact."""
+
+
+def call_depth(depth: int, outputs: int) -> int:
+    """Steps of a call of the micro kernel, of a product of so many rows or columns, the lesser of these; 0 for all of the depth.
+
+    >>> call_depth(768, 128), call_depth(768, 1), call_depth(5000, 128)
+    (0, 128, 1024)
+    """
+    if outputs <= FEW_OUTPUTS:
+        return CALL_DEPTH_OF_FEW if depth > 2 * CALL_DEPTH_OF_FEW else 0
+    return CALL_DEPTH if depth > LONG_DEPTH else 0
+
 
 def additions(terms: int) -> int:
     """The most additions that a term of a sum goes through: those of its piece, then those of the pieces.
