@@ -21,6 +21,8 @@ from tilewright.api.torch import counting  # noqa: E402
 from tilewright.api.torch_operators import calls, entries, structures  # noqa: E402
 from tilewright.torch import backend  # noqa: E402
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 TABLE = np.linspace(0, 1, 5, dtype=np.float32)
 BACKENDS = ("eager", "aot_eager", pytest.param(backend, id="tilewright"), pytest.param("inductor", marks=pytest.mark.ci))
 

@@ -16,6 +16,8 @@ torch = pytest.importorskip("torch")
 from tilewright.api.torch import attention_interface  # noqa: E402
 from tilewright.torch import register_attention  # noqa: E402
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "vocab_size": 99}
 SHARED = {**TINY, "num_key_value_heads": 2}
 CAPPED = {"head_dim": 8, "sliding_window": 4, "attn_logit_softcapping": 5.0, "query_pre_attn_scalar": 4}

@@ -17,6 +17,8 @@ from tilewright.api.torch import counting  # noqa: E402
 from tilewright.errors import TilewrightError  # noqa: E402
 from tilewright.torch import backend  # noqa: E402
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 
 @pytest.fixture(autouse=True)
 def _from_nothing() -> Iterator[None]:

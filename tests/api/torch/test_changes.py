@@ -18,6 +18,8 @@ import tilewright.torch  # noqa: E402
 from tilewright.api.building import Options  # noqa: E402
 from tilewright.api.torch import weights  # noqa: E402
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 WIDTH = 72
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
 import tilewright.torch
+
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
 
 
 class Halves(nn.Module):

@@ -17,6 +17,8 @@ from torch.nn import functional  # noqa: E402
 from tilewright.api.torch import counting  # noqa: E402
 from tilewright.torch import attention, backend, mlp  # noqa: E402
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 BACKENDS = ("aot_eager", pytest.param(backend, id="tilewright"), pytest.param("inductor", marks=pytest.mark.ci))
 ACTIVATIONS = {
     "none": lambda x: x,
@@ -61,6 +63,7 @@ def network(q: Any, k: Any, v: Any, mask: Any, x: Any, weights: Any) -> Any:
 
 @pytest.mark.parametrize("compiler", BACKENDS)
 def test_one_graph_for_all_rows_equals_torch(compiler: Any) -> None:
+    counting.reset()
     compiled, weights = torch.compile(network, backend=compiler, fullgraph=True), layers()
     for rows in (5, 6, 8):
         q, k, v = heads(rows)

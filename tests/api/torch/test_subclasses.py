@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch.testing._internal.two_tensor import TwoTensor
 
 from tilewright.api.torch.backend import backend
 from tilewright.api.torch.graphs import watched
+
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
 
 
 class Layer(torch.nn.Module):

@@ -16,6 +16,8 @@ from tilewright.api.torch import internals  # noqa: E402
 from tilewright.api.torch import weights as module  # noqa: E402
 from tilewright.api.torch.weights import FrozenWeights  # noqa: E402
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 
 @pytest.fixture(autouse=True)
 def _no_gradients() -> Iterator[None]:

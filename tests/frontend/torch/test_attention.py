@@ -9,6 +9,8 @@ import torch
 
 from tests.support.torch.equal import check, check_call
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 aten = torch.ops.aten
 ROWS = torch.tensor([[0.0, 1, 2], [-math.inf] * 3, [math.inf, 0, 1], [-math.inf, 0, -math.inf]])
 

@@ -11,6 +11,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 NAN, INF = math.nan, math.inf
 SPECIAL = (NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 7.0, 1e-38, 1e4, -1e4, 88.0)
 INTEGERS = (0, 1, 2, 3, 7, 8, 31, 63, 100, 127, -1, -2, -128, 2**31 - 1, -(2**31), 2**62 + 1)

@@ -10,6 +10,8 @@ from torch.nn.functional import grid_sample
 
 from tests.support.torch.equal import check
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 PLACES = torch.tensor([[math.nan, 0.1], [math.inf, 0], [-math.inf, 1], [1, -1], [1e30, 0.2], [-0.3, 1.05]])
 
 

@@ -8,6 +8,8 @@ import torch
 from tests.support.torch.tracing import arrays_of, evaluated, functional, recorded
 from tilewright.errors import PositionError
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 
 def traced(function, *inputs, mode="fake"):
     with torch.no_grad():

@@ -13,6 +13,8 @@ from tests.support.torch.equal import check
 from tests.support.torch.tracing import evaluated, recorded
 from tilewright.errors import PositionError
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 aten = torch.ops.aten
 NAN = math.nan
 

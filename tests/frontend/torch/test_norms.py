@@ -8,6 +8,8 @@ from torch.nn import functional
 
 from tests.support.torch.equal import check, check_call
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 aten = torch.ops.aten
 
 

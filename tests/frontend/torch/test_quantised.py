@@ -13,6 +13,8 @@ from tilewright.compiler import REWRITES
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.integer_products import IntegerProducts
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 Q = torch.ops.quantized_decomposed
 
 

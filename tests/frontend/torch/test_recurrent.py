@@ -9,6 +9,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 LAYERS = [
     nn.LSTM(5, 4, 2, bidirectional=True, batch_first=True),
     nn.LSTM(5, 4, bias=False),

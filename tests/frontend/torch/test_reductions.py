@@ -7,6 +7,8 @@ import torch
 
 from tests.support.torch.equal import check
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 NAN = float("nan")
 
 

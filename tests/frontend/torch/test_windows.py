@@ -9,6 +9,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
 
+pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
+
 NAN, INF = float("nan"), float("inf")
 
 
