@@ -6,8 +6,11 @@ import math
 
 import pytest
 import torch
+from torch.nn import functional
 
 from tests.support.torch.equal import check, check_call
+from tilewright.api.torch import counting
+from tilewright.torch import backend
 
 pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
 
@@ -44,3 +47,21 @@ def test_attention_as_users_call_it():
     check_call(overload, q, q, q, is_causal=True, scale=0.5)
     check_call(overload, q, k, k, enable_gqa=True)
     check_call(overload, q, q, q, mask)
+
+
+def test_lengths_that_torch_has_not_compared_are_one() -> None:
+    def decode(q, k, v, more_k, more_v, mask):
+        keys, values = torch.cat([k, more_k], 2), torch.cat([v, more_v], 2)
+        return functional.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+
+    compiled = torch.compile(decode, backend=backend, dynamic=True)
+    counting.reset()
+    with torch.no_grad():
+        for length in (7, 12, 30):
+            q, k, v, more_k, more_v = (torch.randn(1, 2, rows, 8) for rows in (3, length, length, 3, 3))
+            mask = torch.randn(1, 1, 3, length + 3)
+            torch.testing.assert_close(compiled(q, k, v, more_k, more_v, mask), decode(q, k, v, more_k, more_v, mask))
+        (report,) = counting.reports()
+        assert (report.parts, report.eager) == (1, ())
+        with pytest.raises(ValueError, match="shape"):
+            compiled(q, k, v[:, :, :-1], more_k, more_v, mask)

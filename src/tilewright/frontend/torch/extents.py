@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import reduce
 from typing import Any
 
@@ -9,10 +12,48 @@ import torch
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.expressions import extents
-from tilewright.graph.expressions.extents import Extent, SymbolicExtent
+from tilewright.graph.expressions.extents import Extent, Sum, SymbolicExtent, least_extent
 
 LARGEST = 1 << 20
 """Of dimensions of which torch knows no smaller bound."""
+
+_stand_ins: ContextVar[Mapping[str, Extent]] = ContextVar("stand_ins", default={})  # noqa: B039  # nobody changes it
+
+
+@contextmanager
+def standing_in(extents_by_name: Mapping[str, Extent]) -> Iterator[None]:
+    """Inside, dimensions of these names are these extents."""
+    token = _stand_ins.set(extents_by_name)
+    try:
+        yield
+    finally:
+        _stand_ins.reset(token)
+
+
+class EqualExtents(Exception):
+    """A call needs extents to be equal that torch has not compared: its graph is recorded with one in another's place."""
+
+    def __init__(self, name: str, extent: Extent) -> None:
+        super().__init__(f"{name} is {extent}")
+        self.name, self.extent = name, extent
+
+
+def make_equal(first: Extent, second: Extent) -> None:
+    """Raise `EqualExtents` for extents that some dimension can make equal; others are what they are.
+
+    >>> s, t = SymbolicExtent("s", 2, 9, 9), SymbolicExtent("t", 2, 9, 9)
+    >>> make_equal(t, extents.plus(s, 1))
+    Traceback (most recent call last):
+    tilewright.frontend.torch.extents.EqualExtents: t is s + 1
+    """
+    difference = extents.minus(first, second)
+    if not isinstance(difference, SymbolicExtent) or not isinstance(difference.formula, Sum):
+        return
+    for factor, dimensions in difference.formula.terms:
+        if abs(factor) == 1 and len(dimensions) == 1 and dimensions[0].formula is None:
+            rest = extents.times(extents.minus(difference, extents.times(factor, dimensions[0])), -factor)
+            if least_extent(rest) >= 0 and isinstance(rest, SymbolicExtent):
+                raise EqualExtents(dimensions[0].name, rest)
 
 
 def extent_of(extent: Any) -> Extent:
@@ -66,7 +107,9 @@ _OPERATIONS = {
 }
 
 
-def _dimension(symbol: Any, environment: Any) -> SymbolicExtent:
+def _dimension(symbol: Any, environment: Any) -> Extent:
+    if str(symbol) in _stand_ins.get():
+        return _stand_ins.get()[str(symbol)]
     bounds = environment.var_to_range[symbol]
     low = max(int(bounds.lower), 0) if bounds.lower.is_Integer else 0
     high = min(int(bounds.upper), LARGEST) if bounds.upper.is_Integer else LARGEST

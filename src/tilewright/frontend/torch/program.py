@@ -18,11 +18,11 @@ from torch.fx import GraphModule, Node
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.frontend.torch.call import Call, Result
 from tilewright.frontend.torch.element_types import NAMES, numpy_view
-from tilewright.frontend.torch.extents import extent_of, shape_of
+from tilewright.frontend.torch.extents import EqualExtents, extent_of, shape_of, standing_in
 from tilewright.frontend.torch.registry import lowerings
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.constant_values import magnitudes_of
-from tilewright.graph.expressions.extents import dimensions_of
+from tilewright.graph.expressions.extents import Extent, dimensions_of
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.recorded import rollback, that_bind_symbols
@@ -33,6 +33,8 @@ from tilewright.records import record
 
 BUG = "defect of Tilewright: "
 """With which reasons begin that are no decisions."""
+MOST_STAND_INS = 256
+"""Extents that are recorded as others."""
 NO_OPERANDS = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
 """Operands that say where and in which order elements lie. Graphs are computed in their own; outputs get torch's strides."""
 
@@ -91,12 +93,23 @@ class Recording:
     def of(cls, module: GraphModule, constants: Mapping[str, torch.Tensor], name: str) -> Recording:
         """Record all calls of a module of ATen operators, whose nodes have an example in `meta["val"]`.
 
-        `constants` are the values of placeholders, by name, that are the same in all calls.
+        `constants` are the values of placeholders, by name, that are the same in all calls. Extents that torch has not compared,
+        and that calls need to be equal (lengths of keys and of values), are one: other arguments are errors of the call.
         """
-        recording = cls(module, constants, name)
-        for node in module.graph.nodes:
-            recording._visit(node)
-        return recording
+        stand_ins: dict[str, Extent] = {}
+        for _ in range(MOST_STAND_INS):
+            recording = cls(module, constants, name)
+            try:
+                with standing_in(stand_ins):
+                    recording._visit_all()
+                return recording
+            except EqualExtents as found:
+                stand_ins = {**stand_ins, found.name: found.extent}
+        raise UnsupportedOperation(f"a graph of more than {MOST_STAND_INS} equal extents")
+
+    def _visit_all(self) -> None:
+        for node in self._module.graph.nodes:
+            self._visit(node)
 
     def __init__(self, module: GraphModule, constants: Mapping[str, torch.Tensor], name: str) -> None:
         self.builder = Builder(name)
@@ -113,6 +126,8 @@ class Recording:
     def _visit(self, node: Node) -> None:
         try:
             self._values[node] = self._value_of(node)
+        except EqualExtents:
+            raise
         except TilewrightError as problem:
             self._refuse(node, problem.message if not problem.why else f"{problem.message}: {problem.why}")
         except Exception as problem:

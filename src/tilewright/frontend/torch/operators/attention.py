@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.extents import make_equal
 from tilewright.frontend.torch.operators.reductions import last_axis, wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import norms
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
-from tilewright.graph.types import Tensor
+from tilewright.graph.types import SymbolicExtent, Tensor
 
 
 @lowers("aten._softmax.default", "aten.softmax.int", "aten._safe_softmax.default")
@@ -62,10 +63,24 @@ def attention(call: Call) -> Tensor:
     return _attention(call, "attn_mask")
 
 
+def make_equal_lengths(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+    """Keys are as many as values, and as columns of the mask, whose rows are as many as queries. Raises `EqualExtents`.
+
+    Torch specialises extents of 1, so that an extent known at run time does not broadcast.
+    """
+    pairs = [(k.shape[-2], v.shape[-2])] if min(len(k.shape), len(v.shape)) >= 2 else []
+    if mask is not None and min(len(mask.shape), len(k.shape), len(q.shape)) >= 2:
+        pairs += [(k.shape[-2], mask.shape[-1]), (q.shape[-2], mask.shape[-2])]
+    for first, second in pairs:
+        if isinstance(first, SymbolicExtent) and isinstance(second, SymbolicExtent):
+            make_equal(first, second)
+
+
 def _attention(call: Call, mask_name: str) -> Tensor:
     if call["dropout_p"]:
         raise call.refuse("dropout")
     q, k, v, mask = call.tensor("query"), call.tensor("key"), call.tensor("value"), call.optional(mask_name)
+    make_equal_lengths(q, k, v, mask)
     shape = attention_shape(q.shape, k.shape, v.shape, grouped=True, name=call.operator)
     if shape.group > 1 and call.has("enable_gqa") and not call["enable_gqa"]:
         raise call.refuse("heads that broadcast")

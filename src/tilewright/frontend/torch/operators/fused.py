@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.operators.attention import make_equal_lengths
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.types import Tensor
@@ -12,6 +13,7 @@ from tilewright.graph.types import Tensor
 def attention(call: Call) -> Tensor:
     """Attention with masks, windows, groups of heads and lengths of keys."""
     q, k, v, mask = call.tensor("q"), call.tensor("k"), call.tensor("v"), call.optional("attn_mask")
+    make_equal_lengths(q, k, v, mask)
     shape = attention_shape(q.shape, k.shape, v.shape, grouped=call["enable_gqa"], name=call.overload)
     if mask is not None:
         check_mask(shape, mask.shape)
