@@ -251,3 +251,16 @@ def test_tensors_can_be_resized_after_a_call() -> None:
     x = torch.randn(3, 4)
     y = compiled(lambda x: x.T * 2)(x)
     assert y.resize_(5, 7).shape == x.resize_(5, 7).shape
+
+
+@pytest.mark.parametrize(("mode", "operators"), [("nearest", 1), ("bilinear", 2)])
+def test_images_are_resized_by_one_call_as_in_eager_mode(mode: str, operators: int) -> None:
+    def resized(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.interpolate(x, scale_factor=2, mode=mode)
+
+    torch._dynamo.reset()
+    x = torch.randn(1, 3, 6, 7)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(resized, backend=backend)(x), resized(x))
+    (report,) = counting.reports()
+    assert (report.parts, report.eager, report.operators) == (1, (), operators)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias
 
 import torch
@@ -18,6 +19,8 @@ from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wr
 
 Compiler: TypeAlias = Callable[[GraphModule, Sequence[Any]], Callable[[list[Any]], Any]]
 """Gets a graph of ATen calls and examples of its inputs; gives a function of one list of arguments, which it clears."""
+_PYTHON_KEYS = frozenset((torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Autograd))
+_resizing_lock = threading.RLock()
 
 
 def through_autograd(
@@ -25,11 +28,48 @@ def through_autograd(
 ) -> Callable[..., Any]:
     """Let AOTAutograd make a graph functional, and hand its ATen calls, none of them decomposed, to a compiler: to `inference`
     where nobody wants gradients, else those of forward and backward to `gradients`."""
-    made: Callable[..., Any] = aot_autograd(
-        fw_compiler=gradients, bw_compiler=gradients, inference_compiler=inference, decompositions={}
-    )(module, examples)
+    with _whole_resizing() if _has_known_extents(examples) else nullcontext():
+        made: Callable[..., Any] = aot_autograd(
+            fw_compiler=gradients, bw_compiler=gradients, inference_compiler=inference, decompositions={}
+        )(module, examples)
     _forget_module(made)
     return made
+
+
+def _has_known_extents(examples: Sequence[Any]) -> bool:
+    """Whether no extent is known at run time only."""
+    extents = [extent for example in examples for extent in getattr(example, "shape", (example,))]
+    return not any(isinstance(extent, torch.SymInt) for extent in extents)
+
+
+@contextmanager
+def _whole_resizing() -> Iterator[None]:
+    """Inside, resizing of images is one call, as in eager mode: torch's compiler takes it apart by implementations in Python.
+
+    Those of C++, which are used in their place, do not take extents of run time.
+    """
+    operators = [overload for overload in _resizing() if not _PYTHON_KEYS.isdisjoint(overload.py_kernels)]
+    with _resizing_lock:
+        kept = [{key: overload.py_kernels.pop(key) for key in _PYTHON_KEYS & {*overload.py_kernels}} for overload in operators]
+        _forget_dispatch(operators)
+        try:
+            yield
+        finally:
+            for overload, kernels in zip(operators, kept, strict=True):
+                overload.py_kernels.update(kernels)
+            _forget_dispatch(operators)
+
+
+def _resizing() -> Iterator[Any]:
+    for name in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
+        for full in (f"upsample_{name}", f"_upsample_nearest_exact{name.removeprefix('nearest')}"):
+            packet = getattr(torch.ops.aten, full, None)
+            yield from () if packet is None else (getattr(packet, overload) for overload in ("default", "vec"))
+
+
+def _forget_dispatch(operators: Sequence[Any]) -> None:
+    for overload in operators:
+        overload._dispatch_cache.clear()
 
 
 def _forget_module(function: Any) -> None:
