@@ -15,7 +15,11 @@ def compiled(make: Callable[[], Callable[..., Any]], **options: Any) -> Callable
         import torch
 
         if not ready:
+            from torch._inductor import config
+
             ready.append(torch.compile(make(), dynamic=False, options=options))
+            with config.patch(**options):  # Dynamo asks for `freezing` while it traces, and does not see the options then
+                return ready[0](*operands)
         return ready[0](*operands)
 
     return call
