@@ -86,3 +86,20 @@ def test_what_a_kernel_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "other.pt2").write_bytes(b"no archive")
     with pytest.raises(InvalidModel, match="no archive"):
         load(tmp_path / "other.pt2")
+
+
+def test_numbers_are_fixed_and_results_may_repeat(tmp_path: Path) -> None:
+    class Scaled(nn.Module):
+        def forward(self, x, factor):
+            y = x * factor
+            return y, y, 5, x.shape[0]
+
+    kernel = load(torch.export.export(Scaled(), (torch.ones(2, 3), 2.0)))
+    kernel.save(tmp_path / "scaled.tw")
+    for called in (kernel, tw.load(tmp_path / "scaled.tw")):
+        first, second, *numbers = called(torch.ones(2, 3), 2.0)
+        assert torch.equal(first, torch.full((2, 3), 2.0))
+        assert torch.equal(first, second)
+        assert numbers == [5, 2]
+    with pytest.raises(ShapeError, match="structure"):
+        kernel(torch.ones(2, 3), 3.0)

@@ -47,6 +47,8 @@ def explain(
     with torch.no_grad(), watched(lambda report, found: seen.append(_Seen(report, found))):
         torch.compile(original, backend=watching)(*args, **kwargs)
     breaks = internals.graph_breaks()
+    if len(seen) - 1 > sum(breaks.values()):
+        breaks["where torch gives no reason (TORCH_LOGS=graph_breaks does)"] = len(seen) - 1 - sum(breaks.values())
     internals.reset()
     name = type(original).__name__ if isinstance(original, torch.nn.Module) else getattr(original, "__name__", "function")
     return "\n".join(_lines(name, seen, breaks, full))
@@ -63,6 +65,8 @@ def _lines(name: str, seen: Sequence[_Seen], breaks: Mapping[str, int], full: bo
     yield from _weights(made)
     yield from (f"extent: {one.name} in {one.low}..{one.high}" for one in _dimensions(made))
     yield from (f"graph break: {reason}" for reason in breaks)
+    if not seen:
+        yield "no graph reached the backend: see TORCH_LOGS=graph_breaks; recurrent layers need torch._dynamo.config.allow_rnn"
     yield from (f"graph in eager mode: {one.report.why}" for one in seen if one.report.why)
     yield from _eager(eager)
     for number, plan in enumerate(plans, 1):

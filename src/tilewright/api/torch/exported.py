@@ -19,7 +19,7 @@ from torch.utils import _pytree as torch_trees
 
 from tilewright.api.building import Options
 from tilewright.api.calls import pytree
-from tilewright.api.calls.calling import Binder, TracedCall, is_array
+from tilewright.api.calls.calling import Binder, TracedCall
 from tilewright.api.choices import checked_choice
 from tilewright.api.kernel import Kernel, Lowered
 from tilewright.errors import InvalidModel, TilewrightError, UnsupportedOperation
@@ -152,17 +152,20 @@ def _call(exported: ExportedProgram, graph: Graph) -> tuple[pytree.Node, Binder,
     user = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
     leaves = [_leaf(spec.arg, graph) for spec in user]
     args, options = torch_trees.tree_unflatten(leaves, exported.call_spec.in_spec)
-    binder = Binder(_signature(exported, len(args), list(options)), ())
+    signature = _signature(exported, len(args), list(options))
+    given = {**dict(zip(signature.parameters, args, strict=False)), **options}
+    binder = Binder(signature, [name for name, value in given.items() if isinstance(value, int | float)])
     call = binder.flatten(args, options)
-    order = tuple(leaf.name for leaf in call.leaves)
-    if sorted(order) != sorted(graph.inputs):
-        raise UnsupportedOperation("arguments in containers that are no tuples, lists and dicts", where=WHERE)
+    order = tuple(leaf.name for leaf in call.leaves if isinstance(leaf, TensorSpec))
+    if sorted(order) != sorted(graph.inputs) or len(order) != len(call.leaves):
+        why = "arguments are tensors in tuples, lists and dicts, and numbers outside of these"
+        raise UnsupportedOperation("the program takes other arguments than a kernel can", where=WHERE, why=why)
     return call.structure, binder, order
 
 
 def _leaf(argument: Any, graph: Graph) -> Any:
-    """A stand-in for a tensor, or the value of what is none."""
-    if argument.name in graph.inputs:
+    """A stand-in for a tensor, or the value of what is none: then it is a part of the call's structure."""
+    if getattr(argument, "name", None) in graph.inputs:
         tensor = graph.tensor(argument.name)
         return TensorSpec(tensor.shape, tensor.dtype, argument.name)
     return getattr(argument, "value", None)
@@ -183,7 +186,7 @@ def _result(exported: ExportedProgram, program: Program) -> pytree.Structure:
     stand_in = TensorSpec(())
     leaves = [result.value if isinstance(result, Given) else stand_in for result in program.results]
     tree = torch_trees.tree_unflatten(leaves, exported.call_spec.out_spec)
-    flat = pytree.flatten(tree, is_array)
-    if sum(leaf is stand_in for leaf in flat.leaves) != len(program.graph.outputs):
+    flat = pytree.flatten(tree, lambda leaf: leaf is stand_in)
+    if len(flat.leaves) != len(program.graph.outputs):
         raise UnsupportedOperation("results in containers that are no tuples, lists and dicts", where=WHERE)
     return flat.structure

@@ -265,12 +265,19 @@ class Recording:
         """What computes these outputs: nodes, or values as they are. Raises `UnsupportedOperation` where it needs what was
         refused, or an extent that no input has.
 
-        A closed program reads all placeholders that are tensors and no constants, and computes all outputs that are tensors: it
-        serves where nobody else holds placeholders and constants.
+        A closed program reads all placeholders that are tensors and no constants, and computes all outputs that are tensors, each
+        on its own: it serves where nobody else holds placeholders and constants.
         """
         made: dict[str, int] = {}
-        nodes = {o: self._result(o, made, is_closed) for o in dict.fromkeys(outputs) if isinstance(o, Node)}
-        results = [nodes[output] if isinstance(output, Node) else Given(output) for output in outputs]
+        known: dict[Node, ProgramResult] = {}
+        results: list[ProgramResult] = []
+        for output in outputs:
+            if not isinstance(output, Node):
+                results.append(Given(output))
+            else:
+                if output not in known or is_closed:
+                    known[output] = self._result(output, made, is_closed)
+                results.append(known[output])
         graph = self._graph(tuple(made), is_closed)
         inputs = tuple(self._placeholders[name] for name in graph.inputs)
         if refused := [node.name for node in inputs if node.op != "placeholder"]:
