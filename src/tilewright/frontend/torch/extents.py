@@ -44,7 +44,7 @@ def make_equal(first: Extent, second: Extent) -> None:
     >>> s, t = SymbolicExtent("s", 2, 9, 9), SymbolicExtent("t", 2, 9, 9)
     >>> make_equal(t, extents.plus(s, 1))
     Traceback (most recent call last):
-    tilewright.frontend.torch.extents.EqualExtents: t is s + 1
+    tilewright.frontend.torch.extents.EqualExtents: s is t - 1
     """
     difference = extents.minus(first, second)
     if not isinstance(difference, SymbolicExtent) or not isinstance(difference.formula, Sum):
