@@ -141,6 +141,14 @@ class Call:
         kind = self.operator.strip("_")
         return self.builder.body(body, *operands, dtype=dtype or self.result.dtype, accumulator=accumulator, kind=kind)
 
+    def double(self, name: str) -> Tensor:
+        """An operand as float64, rounded to the result's type before."""
+        return self.cast(self.tensor(name, self.result.dtype), "float64")
+
+    def in_double(self, body: Scalar, *operands: Tensor) -> Tensor:
+        """An expression at every point, in float64."""
+        return self.body(body, *operands, dtype="float64")
+
     def refuse(self, why: str) -> UnsupportedOperation:
         """The error by which a lowering leaves the call to torch."""
         return UnsupportedOperation(self.overload, why=why)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.extents import extent_of
-from tilewright.frontend.torch.operators.index_changes import known
+from tilewright.frontend.torch.operators.positions.index_changes import known
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.reshape import read_at
 from tilewright.graph.expressions.extents import minus

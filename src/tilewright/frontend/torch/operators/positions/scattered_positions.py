@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.creation import number_in
-from tilewright.frontend.torch.operators.gathers import checked_positions, common_shape, first_place, positions_of
-from tilewright.frontend.torch.operators.index_changes import dimension, known, part, repeated_to
-from tilewright.frontend.torch.operators.searched_positions import (
+from tilewright.frontend.torch.operators.positions.creation import number_in
+from tilewright.frontend.torch.operators.positions.gathers import checked_positions, common_shape, first_place, positions_of
+from tilewright.frontend.torch.operators.positions.index_changes import dimension, known, part, repeated_to
+from tilewright.frontend.torch.operators.positions.searched_positions import (
     as_vector,
     combined_at,
     copied_at,

@@ -6,7 +6,7 @@ Points are computed as ATen's CPU kernels compute them, with a factor of half th
 from __future__ import annotations
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.reductions import wide_type
+from tilewright.frontend.torch.operators.rows.reductions import wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
 from tilewright.graph.expressions.index import constant

@@ -18,34 +18,26 @@ LARGEST_ARGUMENT = 25.0
 """Up to it the complement of the error function is no denormal number."""
 
 
-def _double(call: Call, body: Scalar, *operands: Tensor) -> Tensor:
-    return call.body(body, *operands, dtype="float64")
-
-
-def _operand(call: Call) -> Tensor:
-    return call.cast(call.tensor("self", call.result.dtype), "float64")
-
-
 @lowers("aten.erfinv.default")
 def inverse_error_function(call: Call) -> Tensor:
     """From -1 to 1, infinite there, NaN elsewhere: an approximation, and two steps of Newton's method."""
-    y = _operand(call)
+    y = call.double("self")
     near = f.multiply(X, f.divide(*(f.polynomial(f.square(X), part) for part in NEAR)))
     root = f.sqrt(f.negative(f.log(f.multiply(f.subtract(1, f.absolute(X)), 0.5))))
     far = f.divide(*(f.polynomial(root, part) for part in FAR))
     far = f.where(f.less(X, 0), f.negative(far), far)
-    x = _double(call, f.where(f.less_equal(f.absolute(X), 0.7), near, far), y)
+    x = call.in_double(f.where(f.less_equal(f.absolute(X), 0.7), near, far), y)
     slope = f.multiply(f.exp(f.negative(f.square(X))), 2 / sqrt(pi))
     for _ in range(2):
-        x = _double(call, f.subtract(X, f.divide(f.subtract(f.erf(X), Y), slope)), x, y)
+        x = call.in_double(f.subtract(X, f.divide(f.subtract(f.erf(X), Y), slope)), x, y)
     ends = f.where(f.equal(f.absolute(X), 1), f.multiply(X, inf), nan)
-    return call.cast(_double(call, f.where(f.less(f.absolute(X), 1), Y, ends), y, x), call.result.dtype)
+    return call.cast(call.in_double(f.where(f.less(f.absolute(X), 1), Y, ends), y, x), call.result.dtype)
 
 
 @lowers("aten.special_erfcx.default")
 def scaled_complement(call: Call) -> Tensor:
     """exp(x^2) erfc(x)."""
-    return call.cast(_scaled_complement(call, _operand(call)), call.result.dtype)
+    return call.cast(_scaled_complement(call, call.double("self")), call.result.dtype)
 
 
 def _scaled_complement(call: Call, x: Tensor) -> Tensor:
@@ -54,17 +46,17 @@ def _scaled_complement(call: Call, x: Tensor) -> Tensor:
     series = f.polynomial(inverse, (105.0, -15.0, 3.0, -1.0, 1.0))
     far = f.divide(f.multiply(series, 1 / sqrt(pi)), X)
     near = f.multiply(f.exp(f.square(X)), f.erfc(X))
-    return _double(call, f.where(f.greater(X, LARGEST_ARGUMENT), far, near), x)
+    return call.in_double(f.where(f.greater(X, LARGEST_ARGUMENT), far, near), x)
 
 
 @lowers("aten.special_log_ndtr.default")
 def log_normal_distribution(call: Call) -> Tensor:
     """The logarithm of the normal distribution's function."""
-    x = _operand(call)
-    scaled = _scaled_complement(call, _double(call, f.multiply(X, -1 / sqrt(2)), x))
+    x = call.double("self")
+    scaled = _scaled_complement(call, call.in_double(f.multiply(X, -1 / sqrt(2)), x))
     left = f.subtract(f.log(f.multiply(Y, 0.5)), f.multiply(f.square(X), 0.5))
     right = f.log1p(f.multiply(f.erfc(f.multiply(X, 1 / sqrt(2))), -0.5))
-    return call.cast(_double(call, f.where(f.less(X, -1), left, right), x, scaled), call.result.dtype)
+    return call.cast(call.in_double(f.where(f.less(X, -1), left, right), x, scaled), call.result.dtype)
 
 
 TAIL = 0.13533528323661269189
@@ -109,22 +101,22 @@ FAR_TAILS = (
 @lowers("aten.special_ndtri.default")
 def normal_quantile(call: Call) -> Tensor:
     """The inverse of the normal distribution's function: infinite at 0 and 1, NaN outside of them."""
-    y = _operand(call)
+    y = call.double("self")
     is_upper = f.greater(X, 1 - TAIL)
-    share = _double(call, f.where(is_upper, f.subtract(1, X), X), y)
+    share = call.in_double(f.where(is_upper, f.subtract(1, X), X), y)
     centred = f.subtract(X, 0.5)
     middle = f.add(1, f.multiply(f.square(centred), f.divide(*(f.polynomial(f.square(centred), part) for part in MIDDLE))))
     middle = f.multiply(f.multiply(centred, middle), sqrt(2 * pi))
-    root = _double(call, f.sqrt(f.multiply(f.log(X), -2)), share)
+    root = call.in_double(f.sqrt(f.multiply(f.log(X), -2)), share)
     inverse = f.reciprocal(X)
     near, far = (f.divide(*(f.polynomial(inverse, part) for part in parts)) for parts in (TAILS, FAR_TAILS))
     less_root = f.add(f.divide(f.log(X), X), f.multiply(inverse, f.where(f.less(X, FAR_TAIL), near, far)))
-    tail = _double(call, f.subtract(X, less_root), root)
+    tail = call.in_double(f.subtract(X, less_root), root)
     signed = f.where(is_upper, f.Z, f.negative(f.Z))
     inner = f.where(f.greater(Y, TAIL), f.where(is_upper, f.negative(_shifted(middle)), _shifted(middle)), signed)
     ends = f.where(f.equal(X, 0), -inf, f.where(f.equal(X, 1), inf, nan))
     inside = f.both(f.greater(X, 0), f.less(X, 1))
-    return call.cast(_double(call, f.where(inside, inner, ends), y, share, tail), call.result.dtype)
+    return call.cast(call.in_double(f.where(inside, inner, ends), y, share, tail), call.result.dtype)
 
 
 def _shifted(body: Scalar) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.index_changes import known
+from tilewright.frontend.torch.operators.positions.index_changes import known
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.builders.reshape import gather, gather_elements

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.creation import filled, number_in
-from tilewright.frontend.torch.operators.index_changes import dimension, known
+from tilewright.frontend.torch.operators.positions.creation import filled, number_in
+from tilewright.frontend.torch.operators.positions.index_changes import dimension, known
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated, pad, pad_lengths
 from tilewright.graph.builders.continuation import continued

@@ -7,9 +7,9 @@ That takes as many steps as there are positions, so that only few are searched.
 from __future__ import annotations
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.creation import on_diagonal
-from tilewright.frontend.torch.operators.index_changes import dimension, part
-from tilewright.frontend.torch.operators.joins import join
+from tilewright.frontend.torch.operators.positions.creation import on_diagonal
+from tilewright.frontend.torch.operators.positions.index_changes import dimension, part
+from tilewright.frontend.torch.operators.positions.joins import join
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import slicing
 from tilewright.graph.builders.elementwise import map_of, points

@@ -11,7 +11,7 @@ import torch
 
 from tilewright.frontend.torch.call import LARGEST_WHOLE_DOUBLE, Call
 from tilewright.frontend.torch.element_types import TYPES
-from tilewright.frontend.torch.operators.index_changes import dimension, repeated_to
+from tilewright.frontend.torch.operators.positions.index_changes import dimension, repeated_to
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import arange, broadcast, map_of
 from tilewright.graph.builders.triangles import eye, triangle

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.index_changes import repeated_to
+from tilewright.frontend.torch.operators.positions.index_changes import repeated_to
 from tilewright.graph.builders.elementwise import REDUCTIONS, accumulator_of, arange, axes_of, map_of, points, reduce
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.extents import times

@@ -9,7 +9,7 @@ import math
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.filled import filled
-from tilewright.frontend.torch.operators.reductions import last_axis
+from tilewright.frontend.torch.operators.rows.reductions import last_axis
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.builders.reductions import LOG_SUM_EXP, elements_before, last_extremes

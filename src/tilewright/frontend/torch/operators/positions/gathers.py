@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.creation import filled, number_in
-from tilewright.frontend.torch.operators.index_changes import dimension
+from tilewright.frontend.torch.operators.positions.creation import filled, number_in
+from tilewright.frontend.torch.operators.positions.index_changes import dimension
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.reshape import INDEX_TYPES, gather, gather_each, gather_elements
 from tilewright.graph.expressions.extents import plus, times

@@ -33,67 +33,59 @@ _FROM_WHOLE = f.subtract(X, f.nearest(X))
 _IS_POLE = f.both(f.less_equal(X, 0), f.equal(_FROM_WHOLE, 0))
 
 
-def _double(call: Call, body: Scalar, *operands: Tensor) -> Tensor:
-    return call.body(body, *operands, dtype="float64")
-
-
-def _operand(call: Call) -> Tensor:
-    return call.cast(call.tensor("self", call.result.dtype), "float64")
-
-
 @lowers("aten.lgamma.default")
 def log_gamma(call: Call) -> Tensor:
     """log |gamma(x)|; infinite at the poles."""
-    return call.cast(_log_gamma(call, _operand(call)), call.result.dtype)
+    return call.cast(_log_gamma(call, call.double("self")), call.result.dtype)
 
 
 @lowers("aten.mvlgamma.default")
 def multivariate_log_gamma(call: Call) -> Tensor:
     """The sum of log gamma(x - i / 2) for i < p, and p (p - 1) log(pi) / 4."""
-    x, count = _operand(call), call["p"]
-    total = _double(call, f.add(X, count * (count - 1) / 4 * log(pi)), _log_gamma(call, x))
+    x, count = call.double("self"), call["p"]
+    total = call.in_double(f.add(X, count * (count - 1) / 4 * log(pi)), _log_gamma(call, x))
     for i in range(1, count):
-        total = _double(call, f.add(X, Y), total, _log_gamma(call, _double(call, f.subtract(X, i / 2), x)))
+        total = call.in_double(f.add(X, Y), total, _log_gamma(call, call.in_double(f.subtract(X, i / 2), x)))
     return call.cast(total, call.result.dtype)
 
 
 def _log_gamma(call: Call, x: Tensor) -> Tensor:
     """By log(pi / sin(pi x)) - log gamma(1 - x) of numbers below 1/2."""
-    size = _double(call, f.where(f.less(X, 0.5), f.subtract(1, X), X), x)
+    size = call.in_double(f.where(f.less(X, 0.5), f.subtract(1, X), X), x)
     terms = [f.divide(c, f.add(X, k)) for k, c in enumerate(LANCZOS[1:], 1)]
-    series = _double(call, f.divide(f.add(fold("add", reversed(terms)), LANCZOS[0]), X), size)
+    series = call.in_double(f.divide(f.add(fold("add", reversed(terms)), LANCZOS[0]), X), size)
     base = f.add(X, LANCZOS_G + 0.5)
     value = f.add(f.subtract(f.multiply(f.add(X, 0.5), f.log(base)), base), f.add(f.log(Y), HALF_LOG_2_PI))
-    positive = _double(call, f.where(f.is_infinite(X), inf, value), size, series)
+    positive = call.in_double(f.where(f.is_infinite(X), inf, value), size, series)
     reflected = f.subtract(f.subtract(log(pi), f.log(f.absolute(f.sin(f.multiply(_FROM_WHOLE, pi))))), Y)
     reflected = f.where(f.either(f.is_infinite(X), _IS_POLE), inf, reflected)
-    return _double(call, f.where(f.less(X, 0.5), reflected, Y), x, positive)
+    return call.in_double(f.where(f.less(X, 0.5), reflected, Y), x, positive)
 
 
 @lowers("aten.digamma.default")
 def digamma(call: Call) -> Tensor:
     """The first derivative; NaN at negative poles, infinite at 0."""
-    return call.cast(_digamma(call, _operand(call)), call.result.dtype)
+    return call.cast(_digamma(call, call.double("self")), call.result.dtype)
 
 
 def _digamma(call: Call, x: Tensor) -> Tensor:
-    size = _double(call, f.where(f.less(X, 0), f.subtract(1, X), X), x)
-    harmonic = _double(call, fold("add", [f.reciprocal(f.add(X, k)) for k in reversed(range(STEPS))]), size)
+    size = call.in_double(f.where(f.less(X, 0), f.subtract(1, X), X), x)
+    harmonic = call.in_double(fold("add", [f.reciprocal(f.add(X, k)) for k in reversed(range(STEPS))]), size)
     far = f.add(X, STEPS)
     inverse = f.reciprocal(f.square(far))
     series = f.polynomial(inverse, [b / (2 * j) for j, b in reversed(list(enumerate(BERNOULLI, 1)))])
     value = f.subtract(f.subtract(f.log(far), f.divide(0.5, far)), f.multiply(inverse, series))
-    positive = _double(call, f.subtract(value, Y), size, harmonic)
+    positive = call.in_double(f.subtract(value, Y), size, harmonic)
     reflected = f.subtract(Y, f.divide(pi, f.tan(f.multiply(_FROM_WHOLE, pi))))
     reflected = f.where(f.equal(_FROM_WHOLE, 0), nan, reflected)
     at_zero = f.where(f.equal(X, 0), f.negative(f.reciprocal(X)), Y)
-    return _double(call, f.where(f.less(X, 0), reflected, at_zero), x, positive)
+    return call.in_double(f.where(f.less(X, 0), reflected, at_zero), x, positive)
 
 
 @lowers("aten.polygamma.default")
 def polygamma(call: Call) -> Tensor:
     """A derivative of the digamma function; infinite at the poles."""
-    order, x = call["n"], _operand(call)
+    order, x = call["n"], call.double("self")
     if order > 1:
         return call.cast(_polygamma(call, order, x), call.result.dtype)
     found = _trigamma(call, x) if order else _digamma(call, x)
@@ -102,21 +94,21 @@ def polygamma(call: Call) -> Tensor:
 
 def _trigamma(call: Call, x: Tensor) -> Tensor:
     """(pi / sin(pi x))^2 less that of 1 - x, of numbers below 1/2: that part in float32 if x is, as ATen computes it."""
-    positive = _zeta(call, 2, _double(call, f.where(f.less(X, 0.5), f.subtract(1, X), X), x))
+    positive = _zeta(call, 2, call.in_double(f.where(f.less(X, 0.5), f.subtract(1, X), X), x))
     dtype = "float64" if call.result.dtype == "float64" else "float32"
     part = call.body(f.square(f.divide(pi, f.sin(f.multiply(X, pi)))), call.cast(x, dtype), dtype=dtype)
-    return _double(call, f.where(f.less(X, 0.5), f.subtract(f.Z, Y), Y), x, positive, call.cast(part, "float64"))
+    return call.in_double(f.where(f.less(X, 0.5), f.subtract(f.Z, Y), Y), x, positive, call.cast(part, "float64"))
 
 
 def _polygamma(call: Call, order: int, x: Tensor) -> Tensor:
     """(-1)^(n + 1) n! zeta(n + 1, x); of negative numbers that of 1 - x, and a derivative of the cotangent."""
     sign = -1 if order % 2 == 0 else 1
-    size = _double(call, f.where(f.less(X, 0), f.subtract(1, X), X), x)
-    positive = _double(call, f.multiply(Y, float(sign * factorial(order))), size, _zeta(call, order + 1, size))
-    cotangent = _double(call, f.reciprocal(f.tan(f.multiply(_FROM_WHOLE, pi))), x)
-    slope = _double(call, f.multiply(f.polynomial(X, _cotangent_slopes(order)), -pi), cotangent)
+    size = call.in_double(f.where(f.less(X, 0), f.subtract(1, X), X), x)
+    positive = call.in_double(f.multiply(Y, float(sign * factorial(order))), size, _zeta(call, order + 1, size))
+    cotangent = call.in_double(f.reciprocal(f.tan(f.multiply(_FROM_WHOLE, pi))), x)
+    slope = call.in_double(f.multiply(f.polynomial(X, _cotangent_slopes(order)), -pi), cotangent)
     pole = f.where(_IS_POLE, sign * inf, f.add(f.multiply(Y, -sign), f.Z))
-    return _double(call, f.where(f.less_equal(X, 0), pole, Y), x, positive, slope)
+    return call.in_double(f.where(f.less_equal(X, 0), pole, Y), x, positive, slope)
 
 
 def _cotangent_slopes(order: int) -> Sequence[float]:
@@ -130,12 +122,12 @@ def _cotangent_slopes(order: int) -> Sequence[float]:
 
 def _zeta(call: Call, s: int, x: Tensor) -> Tensor:
     """Hurwitz's function of a whole number above 1, by the formula of Euler and Maclaurin; x is not negative."""
-    first = _double(call, fold("add", [_power(f.add(X, k), -s) for k in reversed(range(STEPS))]), x)
+    first = call.in_double(fold("add", [_power(f.add(X, k), -s) for k in reversed(range(STEPS))]), x)
     far = f.reciprocal(f.add(X, STEPS))
     terms = [b * comb(s + 2 * j - 2, 2 * j - 1) / (2 * j) for j, b in enumerate(BERNOULLI, 1)]
     rest = f.multiply(f.multiply(far, far), f.polynomial(f.square(far), terms[::-1]))
     ends = f.add(f.add(1 / (s - 1), f.multiply(far, 0.5)), rest)
-    return _double(call, f.add(Y, f.multiply(_power(far, s - 1), ends)), x, first)
+    return call.in_double(f.add(Y, f.multiply(_power(far, s - 1), ends)), x, first)
 
 
 def _power(x: Scalar, exponent: int) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.attention import make_equal_lengths
+from tilewright.frontend.torch.operators.layers.attention import make_equal_lengths
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.types import Tensor

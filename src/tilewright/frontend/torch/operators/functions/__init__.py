@@ -1,0 +1,1 @@
+"""Functions at every point."""

@@ -1,0 +1,1 @@
+"""Windows, and images of another size."""

@@ -1,0 +1,1 @@
+"""What moves elements, makes them, or finds where they are."""

@@ -1,0 +1,1 @@
+"""Sums and other functions of rows, products, and what is made of them."""
