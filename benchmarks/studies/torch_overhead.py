@@ -33,7 +33,7 @@ import torch
 
 import tilewright.torch
 from benchmarks.studies.parts.torch_encoder import MOST_TOKENS, encoder, tokens
-from tilewright.api.torch import internals
+from tilewright.api import torch_internals as internals
 from tilewright.api.torch.weights import FrozenWeights, Run, living
 from tilewright.frontend.torch.element_types import numpy_view
 from tilewright.runtime import pool

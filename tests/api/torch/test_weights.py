@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tilewright.api.torch import internals  # noqa: E402
+from tilewright.api import torch_internals as internals  # noqa: E402
 from tilewright.api.torch import weights as module  # noqa: E402
 from tilewright.api.torch.weights import FrozenWeights  # noqa: E402
 

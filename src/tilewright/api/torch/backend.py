@@ -14,7 +14,8 @@ import torch
 from torch.fx import GraphModule
 
 from tilewright.api import logs
-from tilewright.api.torch import counting, internals
+from tilewright.api import torch_internals as internals
+from tilewright.api.torch import counting
 from tilewright.api.torch.counting import GraphReport
 from tilewright.api.torch.graphs import NAME, compiled, in_eager_mode
 from tilewright.api.torch.options import checked_options

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import torch
 from torch.fx import Graph, Node
 
-from tilewright.api.torch import internals
+from tilewright.api import torch_internals as internals
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.torch.extents import extent_of
 from tilewright.frontend.torch.program import Computed, Given, ProgramResult

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tilewright.api.torch import internals
+from tilewright.api import torch_internals as internals
 from tilewright.api.torch.backend import backend
 from tilewright.api.torch.counting import EagerNode, GraphReport
 from tilewright.api.torch.graphs import watched

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tilewright.api import torch_internals as internals
 from tilewright.api.jit import jit
 from tilewright.api.torch_operators.calls import no_gradient
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
@@ -98,7 +99,7 @@ def _is_recorded(tensors: Sequence[Any]) -> bool:
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return True
     is_plain = all(tensor is None or type(tensor) in PLAIN for tensor in tensors)
-    return not is_plain or torch.utils._python_dispatch._get_current_dispatch_mode() is not None
+    return not is_plain or internals.is_watched()
 
 
 def _check(name: str, required: Mapping[str, Any], others: Mapping[str, Any]) -> None:

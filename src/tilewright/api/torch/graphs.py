@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeAlias
 import torch
 from torch.fx import GraphModule
 
-from tilewright.api.torch import counting, internals
+from tilewright.api import torch_internals as internals
+from tilewright.api.torch import counting
 from tilewright.api.torch.counting import EagerNode, GraphReport
 from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from tilewright.api.torch import internals
+from tilewright.api import torch_internals as internals
 from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.units import Unit, unit_of

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from tilewright.api.torch import internals
+from tilewright.api import torch_internals as internals
 from tilewright.errors import TilewrightError
 from tilewright.records import record
 from tilewright.runtime.native import weights as in_c

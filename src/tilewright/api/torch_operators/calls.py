@@ -1,8 +1,8 @@
 """The operator `tilewright::call`, and how calls of jitted functions become it.
 
 Dynamo traces `recorded` in the place of a call: it takes the arguments apart, and what it must not look into stands behind
-`torch.compiler.assume_constant_result` and `torch._dynamo.nonstrict_trace` (torch 2.13). AOTAutograd, `torch.export` and
-`make_fx` call with tensors that stand for others, for which `computed` records the operator.
+`torch.compiler.assume_constant_result` and `torch_internals.traced_loosely`. AOTAutograd, `torch.export` and `make_fx` call with
+tensors that stand for others, for which `computed` records the operator.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from tilewright.api import dynamo
+from tilewright.api import torch_internals as internals
 from tilewright.api.torch_operators import lowering  # noqa: F401  # declares how Tilewright compiles the operator
 from tilewright.api.torch_operators.entries import Jitted, as_tensors, entered, entry_of, traced, with_constants
 from tilewright.api.torch_operators.extents import value_of
@@ -80,7 +81,7 @@ def _begun(name: str, structure: Structure) -> int:
     return call
 
 
-@torch._dynamo.nonstrict_trace  # type: ignore[untyped-decorator]
+@internals.traced_loosely  # type: ignore[untyped-decorator]
 def _outputs(call: int, leaves: list[Any]) -> list[Any]:
     """The tensors of the result."""
     found = _calls[call]
@@ -104,7 +105,7 @@ def computed(jitted: Jitted, args: tuple[Any, ...], options: dict[str, Any]) -> 
 
 def stand_for_others(leaves: Sequence[Any]) -> bool:
     """Whether a tensor among the arguments has no values of its own: a fake tensor, or one that is being traced."""
-    return any(isinstance(leaf, torch.Tensor) and type(leaf).__module__.startswith("torch._subclasses") for leaf in leaves)
+    return any(isinstance(leaf, torch.Tensor) and internals.has_no_elements(leaf) for leaf in leaves)
 
 
 def _computed(jitted: Jitted, structure: Structure, leaves: Sequence[Any]) -> tuple[list[Any], Structure]:
@@ -112,7 +113,7 @@ def _computed(jitted: Jitted, structure: Structure, leaves: Sequence[Any]) -> tu
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         raise no_gradient(jitted.__name__)
-    if not stand_for_others(leaves) and torch.utils._python_dispatch._get_current_dispatch_mode() is None:
+    if not stand_for_others(leaves) and not internals.is_watched():
         args, options = put_together(structure, iter(leaves))
         outputs: list[Any] = []
         return outputs, taken_apart_result(jitted(*args, **options), outputs)

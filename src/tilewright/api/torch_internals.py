@@ -1,4 +1,8 @@
-"""Everything of torch that torch calls private, in one place: what may change with its next version (this is for 2.13)."""
+"""Everything of torch that torch calls private, in one place: what may change with its next version (this is for 2.13).
+
+Symbolic extents are read in `frontend/torch/extents.py` and `torch_operators/extents.py`; `dynamo.py` speaks to Dynamo without
+importing torch.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,11 @@ from torch._guards import TracingContext
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
-from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
+from torch.utils._python_dispatch import (
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+    is_traceable_wrapper_subclass,
+)
 
 Compiler: TypeAlias = Callable[[GraphModule, Sequence[Any]], Callable[[list[Any]], Any]]
 """Gets a graph of ATen calls and examples of its inputs; gives a function of one list of arguments, which it clears."""
@@ -85,6 +93,20 @@ def register(name: str, backend: Any) -> None:
     not take tensors that have any."""
     if name not in registry._COMPILER_FNS:
         registry.register_backend(backend, name=name)
+
+
+traced_loosely = torch._dynamo.nonstrict_trace
+"""A decorator of functions that Dynamo calls with fake tensors, and does not look into."""
+
+
+def is_watched() -> bool:
+    """Whether Python sees the calls of operators: torch records them, or computes with other tensors than are given."""
+    return _get_current_dispatch_mode() is not None
+
+
+def has_no_elements(tensor: torch.Tensor) -> bool:
+    """Whether a tensor stands for another: a fake one, or one that is being traced."""
+    return type(tensor).__module__.startswith("torch._subclasses")
 
 
 def real_tensors() -> AbstractContextManager[Any]:
