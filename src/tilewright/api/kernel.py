@@ -30,6 +30,7 @@ from tilewright.runtime.pool import MemoryStats
 if TYPE_CHECKING:
     from tilewright.api.calls.saved_calls import SavedCall
     from tilewright.backends.backend import Runnable
+    from tilewright.entry_point import TensorSlot
     from tilewright.plan.types import ModelPlan, Plan
     from tilewright.runtime.packages.writing import PackageWriter
 
@@ -219,6 +220,22 @@ class Kernel:
     def source(self) -> str:
         """The generated text."""
         return self._executable.source
+
+    @property
+    def inputs(self) -> tuple[TensorSlot, ...]:
+        """The arrays of a call in their order: names, element types, and shapes of integers and of dimensions' names."""
+        slots = self._executable.signature.inputs
+        return slots[: len(slots) - len(self._constants)]
+
+    @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """The least and the largest value of the dimensions of its inputs."""
+        return {one.name: (one.low, one.high) for one in self._executable.signature.symbols if one.extent is None}
+
+    @property
+    def result_names(self) -> tuple[str, ...]:
+        """The places of arrays in a result, as Python would write them: `result['loss']`."""
+        return tuple(pytree.paths(self._result, "result"))
 
     def save(self, path: str | Path) -> None:
         """Write a package, which `tw.load` reads. Raises `TilewrightError` where it cannot be written or hold the arguments."""

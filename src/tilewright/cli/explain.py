@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tilewright.cli import parameters, user_code
+from tilewright.cli import parameters, saved_kernels, user_code
 from tilewright.cli.model_feeds import model_shapes, require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.price_terms import TERMS
@@ -57,9 +57,9 @@ def explain(
     slicing: bool,
     movement: bool,
 ) -> None:
-    """Say how WHAT will run, and why: MODEL.onnx, FILE.py:FUNCTION or MODULE:FUNCTION with --arg's, or a chain of the papers:
-    of matrix products (G1 to G12 of Chimera's Table IV, or G1_softmax with a softmax between them) or of convolutions with
-    constant filters (C1 to C8 of its Table V, or C1_relu).
+    """Say how WHAT will run, and why: MODEL.onnx, a package, FILE.py:FUNCTION or MODULE:FUNCTION with --arg's, or a chain of the
+    papers: of matrix products (G1 to G12 of Chimera's Table IV, or G1_softmax with a softmax between them) or of convolutions
+    with constant filters (C1 to C8 of its Table V, or C1_relu).
 
     Dimensions of a model that are not given are 1 where they are the first of an input, else 128: a line says so."""
     import tilewright as tw
@@ -67,15 +67,16 @@ def explain(
     from tilewright.report import explain as report
     from tilewright.report.movement import explain_movement
     from tilewright.report.slicing import explain_slicing
+    from tilewright.runtime.packages.reading import is_package
 
+    if is_package(subject):
+        _check_unset(subject, arguments or shapes or target or terms or source or slicing or movement)
+        click.echo(saved_kernels.explanation(subject, full=full))
+        return
     if subject.endswith(".onnx"):
         if slicing or movement:
             raise click.UsageError("--slicing and --movement are for functions of a file or a module")
-        require_onnx(subject)
-        import tilewright.onnx as ort
-
-        session = ort.InferenceSession(subject, target=target, prepare=False, precision=precision, fuse=fuse)
-        click.echo(session.explain(full=full, **model_shapes(session.get_inputs(), shapes)))
+        click.echo(_model_explanation(subject, shapes, target, fuse, precision, full))
         return
     function, operands = user_code.subject_of(subject, arguments, _element_type(target))
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
@@ -92,6 +93,22 @@ def explain(
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(compiler.generate(model_plan).source.rstrip("\n") if source else report.explain(model_plan, full=full))
+
+
+def _check_unset(package: str, options: object) -> None:
+    if options:
+        why = "it has the plan that was made when it was saved, and takes no options"
+        raise click.UsageError(f"{package} is a package: {why}")
+
+
+def _model_explanation(
+    path: str, shapes: dict[str, tuple[int, ...]], target: str | None, fuse: bool | None, precision: str, full: bool
+) -> str:
+    require_onnx(path)
+    import tilewright.onnx as ort
+
+    session = ort.InferenceSession(path, target=target, prepare=False, precision=precision, fuse=fuse)
+    return session.explain(full=full, **model_shapes(session.get_inputs(), shapes))
 
 
 def _element_type(target: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -12,6 +13,9 @@ from tilewright.errors import TilewrightError
 
 Shapes = Mapping[str, Sequence[int]]
 """Of inputs by their names, and extents of dimensions, as shapes of one number."""
+Ranges = Mapping[str, tuple[int, int]]
+"""The least and the largest extent of dimensions by their names."""
+NO_RANGES: Ranges = MappingProxyType({})
 SEED = 0
 
 
@@ -24,20 +28,23 @@ def require_onnx(model: str) -> None:
         raise TilewrightError("models need the package onnx", where=model, why="it is not installed", hint="pip install onnx")
 
 
-def model_shapes(inputs: Sequence[Any], given: Shapes) -> dict[str, tuple[int, ...]]:
+def model_shapes(inputs: Sequence[Any], given: Shapes, ranges: Ranges = NO_RANGES) -> dict[str, tuple[int, ...]]:
     """The shapes of a model's inputs for a command, which says on stderr what it assumes. Raises as `completed`."""
-    shapes, assumed = completed(inputs, given)
+    shapes, assumed = completed(inputs, given, ranges)
     if assumed:
         taken = ", ".join(f"{name} = {extent}" for name, extent in assumed.items())
         click.echo(f"dimensions that are not given: {taken} (--shape {next(iter(assumed))}=8 sets one)", err=True)
     return shapes
 
 
-def completed(inputs: Sequence[Any], given: Shapes) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+def completed(
+    inputs: Sequence[Any], given: Shapes, ranges: Ranges = NO_RANGES
+) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
     """The shapes of inputs (`NodeArg`s) as they are given and declared, and the dimensions that neither says, as they are taken.
 
-    A dimension that neither says is 1 where it is the first of an input (a batch), else what ranges are planned for. One
-    without a name is called `x[0]`. Raises `TilewrightError` for a name of no input and no dimension.
+    A dimension that neither says is 1 where it is the first of an input (a batch), else what ranges are planned for, but within
+    its range if it has one. One without a name is called `x[0]`. Raises `TilewrightError` for a name of no input and no
+    dimension.
     """
     from tilewright.api.lengths import PLANNED
 
@@ -48,7 +55,13 @@ def completed(inputs: Sequence[Any], given: Shapes) -> tuple[dict[str, tuple[int
         known |= dict(zip(dimensions.get(name, [name]), extents, strict=False))
     firsts = {names[0] for names in dimensions.values() if names}
     open_ones = [name for names in dimensions.values() for name in names if isinstance(name, str) and name not in known]
-    assumed: dict[str, int] = {name: 1 if name in firsts else PLANNED for name in open_ones}
+
+    def taken(name: str) -> int:
+        extent = 1 if name in firsts else PLANNED
+        low, high = ranges.get(name, (extent, extent))
+        return min(max(extent, low), high)
+
+    assumed = {name: taken(name) for name in open_ones}
     values = known | assumed
     whole = {name: tuple(e if isinstance(e, int) else values[e] for e in extents) for name, extents in dimensions.items()}
     return {name: tuple(given.get(name, shape)) for name, shape in whole.items()}, assumed

@@ -1,8 +1,8 @@
-"""`tilewright run`: an ONNX model, once, on arrays of files or on random ones."""
+"""`tilewright run`: an ONNX model or a package, once, on arrays of files or on random ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +32,12 @@ def run(
     fuse: bool | None,
     threads: int | None,
 ) -> None:
-    """Run MODEL.onnx, or a package of it, once, and print what came out. Inputs without --input are random.
+    """Run MODEL.onnx, or a package of a model or a kernel, once, and print what came out. Inputs without --input are random.
 
     Dimensions that are not given are 1 where they are the first of an input, else 128: a line says so."""
-    from tilewright.runtime.packages.reading import is_package
-
-    if not is_package(model):
-        require_onnx(model)
-    import tilewright.onnx as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads or 0
-    session = ort.InferenceSession(model, options, precision=precision, fuse=fuse)
+    session = _session(model, precision, fuse, threads)
     feeds = {name: _array(path) for name, _, path in (text.partition("=") for text in inputs)}
-    feeds |= _made_feeds(session.get_inputs(), feeds, shapes)
+    feeds |= _made_feeds(session, feeds, shapes)
     for declared, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
         click.echo(f"{declared.name}: {_described(result)}")
         if output is not None:
@@ -54,12 +46,28 @@ def run(
         click.echo(str(session.profile(feeds)))
 
 
-def _made_feeds(inputs: Sequence[Any], feeds: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
+def _session(model: str, precision: str, fuse: bool | None, threads: int | None) -> Any:
+    """What is run. A package has its own precision and fusion."""
+    from tilewright.cli import saved_kernels
+    from tilewright.runtime.packages.reading import is_package
+
+    if is_package(model):
+        return saved_kernels.of_package(model, threads)
+    require_onnx(model)
+    import tilewright.onnx as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    return ort.InferenceSession(model, options, precision=precision, fuse=fuse)
+
+
+def _made_feeds(session: Any, feeds: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
     """Arrays for the inputs that have none; those that are given say what dimensions are, too."""
     import numpy as np
 
+    inputs = session.get_inputs()
     fed = {declared.name: np.shape(feeds[declared.name]) for declared in inputs if declared.name in feeds}
-    known = model_shapes(inputs, {**shapes, **fed})
+    known = model_shapes(inputs, {**shapes, **fed}, getattr(session, "ranges", {}))
     return {declared.name: made_feed(declared, known[declared.name]) for declared in inputs if declared.name not in feeds}
 
 

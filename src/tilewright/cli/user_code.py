@@ -60,7 +60,7 @@ def _function(subject: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., 
         raise click.UsageError(f"{subject} needs the name of a function: {subject}:FUNCTION")
     if not colon or not place:
         chains = "a chain of Table IV (G1 to G12, G1_softmax) or V (C1 to C8, C1_relu)"
-        raise click.UsageError(f"{subject!r} is neither MODEL.onnx, FILE.py:FUNCTION or MODULE:FUNCTION nor {chains}")
+        raise click.UsageError(f"{subject!r} is neither MODEL.onnx, a package, FILE.py:FUNCTION or MODULE:FUNCTION nor {chains}")
     if not arguments:
         raise click.UsageError(f"{subject} needs the shape of each argument: --arg 12x512x64")
     return load(place, name), arguments
