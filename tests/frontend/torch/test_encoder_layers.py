@@ -29,3 +29,17 @@ def test_encoder_layers_are_compiled(norm_first, activation, mask):
     torch.testing.assert_close(found, expected, equal_nan=True)
     (report,) = counting.reports()
     assert (report.parts, report.eager) == (1, ())
+
+
+def test_widths_that_torch_takes_for_symbols_are_those_of_the_weights():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 2, 24, batch_first=True).eval()
+    counting.reset()
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, backend=backend, dynamic=True)
+    with torch.no_grad():
+        for batch, tokens in ((3, 5), (2, 16)):
+            x, mask = torch.randn(batch, tokens, 16), torch.ones(batch, tokens, dtype=torch.bool).triu(tokens - 1)
+            torch.testing.assert_close(compiled(x, src_key_padding_mask=mask), layer(x, src_key_padding_mask=mask))
+    (report,) = counting.reports()
+    assert (report.parts, report.eager) == (1, ())

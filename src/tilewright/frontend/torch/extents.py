@@ -45,6 +45,9 @@ def make_equal(first: Extent, second: Extent) -> None:
     >>> make_equal(t, extents.plus(s, 1))
     Traceback (most recent call last):
     tilewright.frontend.torch.extents.EqualExtents: s is t - 1
+    >>> make_equal(t, 4)
+    Traceback (most recent call last):
+    tilewright.frontend.torch.extents.EqualExtents: t is 4
     """
     difference = extents.minus(first, second)
     if not isinstance(difference, SymbolicExtent) or not isinstance(difference.formula, Sum):
@@ -52,7 +55,7 @@ def make_equal(first: Extent, second: Extent) -> None:
     for factor, dimensions in difference.formula.terms:
         if abs(factor) == 1 and len(dimensions) == 1 and dimensions[0].formula is None:
             rest = extents.times(extents.minus(difference, extents.times(factor, dimensions[0])), -factor)
-            if least_extent(rest) >= 0 and isinstance(rest, SymbolicExtent):
+            if least_extent(rest) >= 0:
                 raise EqualExtents(dimensions[0].name, rest)
 
 

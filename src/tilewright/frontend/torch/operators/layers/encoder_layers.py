@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.extents import make_equal
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import norms
 from tilewright.graph.builders.attention import Participation, attend, attention_shape
@@ -23,11 +24,22 @@ def encoder_layer(call: Call) -> Tensor:
     src = call.tensor("src")
     if len(src.shape) != 3 or 0 in src.shape or src.dtype != "float32":
         raise call.refuse("a source that is no batch of sequences of float32")
+    _make_equal_extents(call, src)
     is_first = call["norm_first"]
     attended = call.map("add", _attention(call, _norm(call, src, 1) if is_first else src), src)
     attended = attended if is_first else _norm(call, attended, 1)
     mapped = call.map("add", _network(call, _norm(call, attended, 2) if is_first else attended), attended)
     return mapped if is_first else _norm(call, mapped, 2)
+
+
+def _make_equal_extents(call: Call, src: Tensor) -> None:
+    """The source is as wide as the weights, and fits the mask, which torch does not compare. Raises `EqualExtents`."""
+    batch, tokens, width = src.shape
+    make_equal(width, call.tensor("qkv_weight").shape[-1])
+    mask = call.optional("mask")
+    if mask is not None:
+        make_equal(batch if call["mask_type"] == OF_KEYS else tokens, mask.shape[-2])
+        make_equal(tokens, mask.shape[-1])
 
 
 def _norm(call: Call, x: Tensor, number: int) -> Tensor:
