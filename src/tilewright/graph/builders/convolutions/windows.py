@@ -121,6 +121,15 @@ def inside(index: Index, extent: int, extents: dict[str, int]) -> tuple[Index, .
     return (*((index,) if low < 0 else ()), *((constant(extent - 1) - index,) if high >= extent else ()))
 
 
+def elements_seen(
+    window: Window, outputs: Sequence[Index], taps: Sequence[Index], sizes: dict[str, int]
+) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
+    """Where taps of windows lie in the image, and the constraints that they lie inside: for axes of these sizes."""
+    places = tuple(position(window, d, output, tap) for d, (output, tap) in enumerate(zip(outputs, taps, strict=True)))
+    limits = (limit for place, extent in zip(places, window.extents, strict=True) for limit in inside(place, extent, sizes))
+    return places, tuple(limits)
+
+
 def window_reduction(
     x: Tensor, dimension: int, window: Window | RunTimeWindow, reduction: Reduction, otherwise: float, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:

@@ -18,16 +18,15 @@ from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, wind
 from tilewright.frontend.onnx.operators.operands import total
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.window_elements import WindowElements
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
-from tilewright.graph.builders.convolutions.windows import Window, inside, position
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
+from tilewright.graph.types import Extent, Operator, Tensor
 from tilewright.records import record
 
 
@@ -213,26 +212,11 @@ def _positions(shape: tuple[int, ...], window: Window, flat: Any, storage_order:
 
 def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Where in an image the largest element of a window stands first: a float32, which numbers the elements by rows."""
-    outputs = [Axis(f"d{d}", extent) for d, extent in enumerate(largest.shape)]
-    taps = [Axis(f"k{d}", extent, AxisKind.REDUCTION) for d, extent in enumerate(window.kernel)]
-    extents = {f"d{d + 2}": extent for d, extent in enumerate(window.outputs)}
-    extents |= {f"k{d}": extent for d, extent in enumerate(window.kernel)}
-    places = [position(window, d, axis_index(f"d{d + 2}"), axis_index(f"k{d}")) for d in range(window.rank)]
-    constraints = tuple(constraint for d, place in enumerate(places) for constraint in inside(place, window.extents[d], extents))
-    indices = tuple(axis_index(axis.name) for axis in outputs)
-    guard = Guard(constraints, float("nan")) if constraints else None
-    reads = (Access(x.name, (*indices[:2], *places), guard), Access(largest.name, indices))
-    number = sum((place * prod(window.extents[d + 1 :]) for d, place in enumerate(places)), Index())
-    body = apply("where", apply("equal", Load(0), Load(1)), _value(number), Literal(float(prod(window.extents))))
+    elements = WindowElements.of(x, largest.shape, window)
+    reads = (elements.read(float("nan")), elements.of_window(largest))
+    body = apply("where", apply("equal", Load(0), Load(1)), elements.number, Literal(float(prod(window.extents))))
     accumulator = "float64" if x.dtype == "float64" else "float32"
-    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, indices), body, REDUCTIONS["min"], accumulator)
-    return operator, Tensor(result, largest.shape, "float32")
-
-
-def _value(index: Index) -> Scalar:
-    """An affine index as a number."""
-    parts: list[Scalar] = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
-    return total([Literal(float(index.constant)), *parts])
+    return elements.least(body, reads, accumulator, "float32", name=name, result=result)
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:

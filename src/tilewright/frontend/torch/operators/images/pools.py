@@ -6,7 +6,6 @@ ATen's kernels take the first of equal elements, and the last NaN (`aten/src/ATe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -16,16 +15,15 @@ from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.registry import lowers
 from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.window_elements import WindowElements
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
-from tilewright.graph.builders.convolutions.windows import PaddedWindow, Taps, Window, inside, position, windows_over
+from tilewright.graph.builders.convolutions.windows import PaddedWindow, Taps, Window, windows_over
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, fold, times
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.shapes import are_known
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor, planned_extent
+from tilewright.graph.types import Extent, Operator, Tensor, planned_extent
 
 _IS_NAN = apply("isnan", Load(0))
 _NUMBER = apply("where", apply("less", Load(0), Literal(0.0)), apply("subtract", Literal(-1.0), Load(0)), Load(0))
@@ -106,33 +104,16 @@ def _found_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
     Two reads say what lies outside of the image: one of floats is NaN there, and the other, which is asked for NaN, is 0;
     those of integers differ.
     """
-    first = len(x.shape) - window.rank
-    outputs = [Axis(f"d{d}", extent) for d, extent in enumerate(largest.shape)]
-    taps = [Axis(f"k{d}", extent, AxisKind.REDUCTION) for d, extent in enumerate(window.kernel)]
-    sizes = {f"d{d + first}": extent for d, extent in enumerate(window.outputs)}
-    sizes |= {f"k{d}": extent for d, extent in enumerate(window.kernel)}
-    places = [position(window, d, axis_index(f"d{d + first}"), axis_index(f"k{d}")) for d in range(window.rank)]
-    limits = tuple(limit for d, place in enumerate(places) for limit in inside(place, window.extents[d], sizes))
-    indices = tuple(axis_index(axis.name) for axis in outputs)
-    seen = Access(x.name, (*indices[:first], *places))
-    is_float = "float" in x.dtype
-    guards = [Guard(limits, value) if limits else None for value in (0.0, float("nan") if is_float else 1.0)]
-    reads = (*(replace(seen, guard=guard) for guard in guards), Access(largest.name, indices))
-    number = _value(sum((place * prod(window.extents[d + 1 :]) for d, place in enumerate(places)), Index()))
+    is_float, elements = "float" in x.dtype, WindowElements.of(x, largest.shape, window)
+    reads = (elements.read(0.0), elements.read(float("nan") if is_float else 1.0), elements.of_window(largest))
     nothing = Literal(float(prod(window.extents)))
-    of_nan = apply("where", _IS_NAN, apply("subtract", Literal(-1.0), number), nothing) if is_float else nothing
+    of_nan = apply("where", _IS_NAN, apply("subtract", Literal(-1.0), elements.number), nothing) if is_float else nothing
     is_largest = apply("equal", Load(1), Load(2))
-    is_largest = is_largest if is_float or not limits else apply("logical_and", is_largest, apply("equal", Load(0), Load(1)))
-    body = apply("where", is_largest, number, of_nan)
+    if elements.limits and not is_float:
+        is_largest = apply("logical_and", is_largest, apply("equal", Load(0), Load(1)))
+    body = apply("where", is_largest, elements.number, of_nan)
     accumulator, dtype = (x.dtype, x.dtype) if not is_float else ("float64" if x.dtype == "float64" else "float32", "float32")
-    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, indices), body, REDUCTIONS["min"], accumulator)
-    return operator, Tensor(result, largest.shape, dtype)
-
-
-def _value(index: Index) -> Scalar:
-    """An affine index as a number."""
-    parts = [times(AxisValue(str(name)), float(factor)) for name, factor in index.terms]
-    return fold("add", [Literal(float(index.constant)), *parts])
+    return elements.least(body, reads, accumulator, dtype, name=name, result=result)
 
 
 # Means

@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.registry import lowers
 from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
-from tilewright.graph.builders.convolutions.windows import Taps, Window, inside, position, windows_over
+from tilewright.graph.builders.convolutions.windows import Taps, Window, elements_seen, windows_over
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.builders.resampling import picked, weighted_sums
 from tilewright.graph.expressions.extents import quotient
@@ -303,7 +303,6 @@ def _columns(x: Tensor, window: Window, *, name: str, result: str) -> tuple[Oper
     at = points(len(shape))
     taps, outputs = at[first : first + window.rank], at[first + window.rank :]
     sizes = {f"d{first + d}": extent for d, extent in enumerate((*window.kernel, *window.outputs))}
-    places = [position(window, d, outputs[d], taps[d]) for d in range(window.rank)]
-    limits = tuple(limit for d, place in enumerate(places) for limit in inside(place, window.extents[d], sizes))
+    places, limits = elements_seen(window, outputs, taps, sizes)
     read = Access(x.name, (*at[:first], *places), Guard(limits, 0.0) if limits else None)
     return map_of("windows", shape, [read], Load(0), x.dtype, name, result)
