@@ -87,6 +87,20 @@ def _optimizer_step(model: Model) -> None:
         optimizer.step()
 
 
+def _fused_step(model: Model) -> None:
+    """One row alone has a gradient; no version is counted."""
+    optimizer = torch.optim.SGD(model.parameters(), 1.0, fused=True)
+    with torch.enable_grad():
+        (model.first.weight[17] * torch.randn(WIDTH)).sum().backward()
+    optimizer.step()
+
+
+def _statistics(model: Model) -> None:
+    """No version is counted."""
+    model.norm.train()(torch.randn(20, WIDTH) * 3 + 1)
+    model.norm.eval()
+
+
 def _inference_mode_write(model: Model) -> None:
     with torch.inference_mode():
         model.first.weight.mul_(2)
@@ -118,6 +132,9 @@ CHANGES: dict[str, Change] = {
     "new data": lambda m: setattr(m.first.weight, "data", torch.randn(WIDTH, WIDTH)),
     "a detached write": lambda m: m.first.weight.detach().mul_(2),
     "a step of an optimizer": _optimizer_step,
+    "a fused step": _fused_step,
+    "statistics": _statistics,
+    "all elements through data": lambda m: m.first.weight.data.mul_(2),
     "swapped tensors": lambda m: torch.utils.swap_tensors(m.first.weight, nn.Parameter(torch.randn(WIDTH, WIDTH))),
     "a vector": lambda m: nn.utils.vector_to_parameters(torch.randn(sum(p.numel() for p in m.parameters())) / 10, m.parameters()),
     "a write in inference mode": _inference_mode_write,
@@ -152,11 +169,11 @@ def test_what_changes_no_values_packs_nothing() -> None:
 def test_writes_that_torch_does_not_show_need_a_refresh() -> None:
     model = _model()
     _packings(model)
-    model.first.weight.data.mul_(2)
+    model.first.weight.data[1:3].mul_(1000)
     assert _error(model) > 1e-2
     tilewright.torch.refresh()
     assert _packings(model) == 1
-    model.first.weight.detach().numpy()[:] *= 2
+    model.first.weight.detach().numpy()[5:7] *= 1000
     assert _error(model) > 1e-2
     tilewright.torch.refresh()
     assert (_packings(model), _packings(model)) == (1, 0)

@@ -103,11 +103,15 @@ def _assigned_state(layer: Layer) -> None:
     layer.load_state_dict({name: value + 1 for name, value in layer.state_dict().items()}, assign=True)
 
 
+def _hidden(layer: Layer) -> None:
+    layer.w.data.t().mul_(2)
+
+
 def _vector(layer: Layer) -> None:
     torch.nn.utils.vector_to_parameters(torch.randn(20), layer.parameters())
 
 
-CHANGES = (_in_place, _new_parameter, _same_memory, _new_data, _detached_write, _swap, _state, _assigned_state, _vector)
+CHANGES = (_in_place, _new_parameter, _same_memory, _new_data, _detached_write, _swap, _state, _assigned_state, _hidden, _vector)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -149,7 +153,7 @@ def test_tensors_that_are_swapped_are_found_again() -> None:
 def test_writes_that_do_not_show_need_a_refresh() -> None:
     graph, layer = Graph(), Layer()
     graph.packings_of(layer)
-    layer.w.data.mul_(2)
+    layer.w.data[1, 2] += 9
     x = torch.randn(2, 4)
     assert not torch.equal(graph.weights([x, *layer.tensors])[0], layer(x))
     module.refresh()

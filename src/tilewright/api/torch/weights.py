@@ -1,8 +1,8 @@
 """Weights of a compiled graph that are frozen: packed once, looked at in every call, packed again when they have changed.
 
 A call compares, for every frozen tensor, what PyTorch shows of a change: its identity (another parameter), its version (writes in
-place, optimizers, `load_state_dict`), and the address of its elements (`p.data = x`). Writes through `p.data` and through NumPy
-show in none of them: `refresh` is for those.
+place, optimizers, `load_state_dict`), the address of its elements (`p.data = x`), and some elements. Writes of single elements
+through `p.data` and through NumPy may show in none of them: `refresh` is for those.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from tilewright.api.torch.seals import Seal, State
 from tilewright.runtime.native.weights import Holds
@@ -255,10 +256,23 @@ def packings() -> int:
 def refresh() -> None:
     """Pack the weights of all compiled graphs again, each at its next call.
 
-    For changes that PyTorch does not show: writes through `p.data`, as in `p.data.mul_(2)`, and through NumPy.
+    For changes that PyTorch does not show: writes through `p.data`, as in `p.data[0] = 2`, and through NumPy.
     """
     for weights in living():
         weights.refresh()
+
+
+def _stepped(optimizer: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Count versions of packed weights that an optimizer has written to: those that are fused do not."""
+    if torch.compiler.is_compiling():  # compiled steps count them
+        return
+    packed = {identity for weights in living() for ids in (*weights._sets,) for identity in ids}
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    written = [parameter for parameter in parameters if id(parameter) in packed and parameter.grad is not None]
+    torch.autograd.graph.increment_version(written)
+
+
+register_optimizer_step_post_hook(_stepped)
 
 
 def _drop(owner: weakref.ref[FrozenWeights], packed: weakref.ref[_Packed], _storage: object) -> None:

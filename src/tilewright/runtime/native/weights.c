@@ -7,6 +7,7 @@ typedef long ssize;
 void *malloc(unsigned long bytes);
 void free(void *memory);
 void *memcpy(void *to, const void *from, unsigned long bytes);
+int memcmp(const void *first, const void *second, unsigned long bytes);
 
 enum { ONE_ARGUMENT = 8 }; /* METH_O */
 
@@ -21,14 +22,16 @@ struct weight {
   long place;     /* in the list of arguments */
   void *identity; /* the object */
   long version;
-  void *elements;
+  const char *elements;
+  long size, step, count; /* so many pieces of `size` bytes are looked at, `step` bytes apart */
 };
 
 struct seal {
   void *(*elements)(void *object); /* where the elements of a weight are */
   void *version_name;              /* of the attribute that counts writes */
+  long bytes;                      /* of the seal with what stands behind it */
   long count;
-  struct weight weights[];
+  struct weight weights[]; /* behind them, the pieces of all weights as they were */
 };
 
 static struct { /* functions of the stable ABI, in the order of `PYTHON_FUNCTIONS`, and two objects */
@@ -62,11 +65,23 @@ static int has_version(const struct seal *seal, const struct weight *weight) {
   return number == weight->version;
 }
 
-static int holds(const struct seal *seal, void *arguments) {
-  for (const struct weight *weight = seal->weights; weight < seal->weights + seal->count; weight++)
-    if (python.list_item(arguments, weight->place) != weight->identity || seal->elements(weight->identity) != weight->elements ||
-        !has_version(seal, weight))
+/* Whether the pieces that are looked at are what they were. */
+static int has_pieces(const struct weight *weight, const char *pieces) {
+  for (long i = 0; i < weight->count; i++)
+    if (memcmp(weight->elements + i * weight->step, pieces + i * weight->size, weight->size))
       return 0;
+  return 1;
+}
+
+static int holds(const struct seal *seal, void *arguments) {
+  const struct weight *end = seal->weights + seal->count;
+  const char *pieces = (const char *)end;
+  for (const struct weight *weight = seal->weights; weight < end; weight++) {
+    if (python.list_item(arguments, weight->place) != weight->identity || seal->elements(weight->identity) != weight->elements ||
+        !has_version(seal, weight) || !has_pieces(weight, pieces))
+      return 0;
+    pieces += weight->count * weight->size;
+  }
   return 1;
 }
 
@@ -84,8 +99,7 @@ static void forget(void *capsule) {
 
 /* A function of Python that takes the list of arguments. It has a copy of the seal. */
 __attribute__((visibility("default"))) void *tw_weights_function(const struct seal *seal) {
-  unsigned long bytes = sizeof *seal + seal->count * sizeof *seal->weights;
-  void *own = malloc(bytes), *self = own ? python.new_capsule(memcpy(own, seal, bytes), 0, forget) : 0;
+  void *own = malloc(seal->bytes), *self = own ? python.new_capsule(memcpy(own, seal, seal->bytes), 0, forget) : 0;
   void *function = self ? python.new_function(&method, self, 0) : 0;
   if (self)
     python.release(self);

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from tilewright.records import record
 from tilewright.runtime import native
 
 Holds: TypeAlias = Callable[[list[Any]], bool]
@@ -18,18 +19,43 @@ PYTHON_FUNCTIONS = (
 )
 EXPORTED = ("tw_weights_init", "tw_weights_function")
 VERSION = sys.intern("_version")
+WORD_BYTES = ctypes.sizeof(ctypes.c_long)
 
 
-def holding(elements: int, places: Sequence[int], states: Sequence[tuple[int, int, int]]) -> Holds:
-    """What tells whether a list of arguments has weights as they were: at these places, by identity, version and address.
+@record
+class Pieces:
+    """What some of the elements of a weight were: as many pieces of `size` bytes as there are, `step` bytes apart."""
+
+    size: int
+    step: int
+    values: bytes
+
+    @staticmethod
+    def at(address: int, size: int, step: int, count: int) -> Pieces:
+        """What stands in memory now."""
+        return Pieces(size, step, b"".join(ctypes.string_at(address + i * step, size) for i in range(count)))
+
+
+State: TypeAlias = tuple[int, int, int, Pieces]
+"""Identity, version, address and elements of a weight."""
+
+
+def holding(elements: int, places: Sequence[int], states: Sequence[State]) -> Holds:
+    """What tells whether a list of arguments has weights as they were: at these places, and in these states.
 
     `elements` is the address of a function in C from an object to the address of its elements. It is asked of these objects
     alone. Raises `ToolchainError` or `CacheError`.
     """
-    numbers = [number for place, state in zip(places, states, strict=True) for number in (place, *state)]
-    seal = (ctypes.c_long * (3 + len(numbers)))(elements, id(VERSION), len(places), *numbers)
-    function: Holds = _library().tw_weights_function(seal)
+    numbers = [number for place, state in zip(places, states, strict=True) for number in (place, *_numbers(state))]
+    values = b"".join(state[3].values for state in states)
+    header = elements, id(VERSION), (4 + len(numbers)) * WORD_BYTES + len(values), len(places)
+    function: Holds = _library().tw_weights_function(bytes((ctypes.c_long * (4 + len(numbers)))(*header, *numbers)) + values)
     return function
+
+
+def _numbers(state: State) -> tuple[int, ...]:
+    identity, version, address, pieces = state
+    return identity, version, address, pieces.size, pieces.step, len(pieces.values) // max(pieces.size, 1)
 
 
 @lru_cache(maxsize=1)
