@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from tilewright.api.torch.seals import Seal, State
-from tilewright.runtime.native.weights import Holds
+from tilewright.api.torch.seals import Seal
+from tilewright.runtime.native.weights import Holds, State
 
 Run: TypeAlias = Callable[[list[Any]], list[Any]]
 """Takes the arguments of the graph, frozen ones included, and clears their list; gives the outputs. It holds the arguments as
