@@ -35,6 +35,7 @@ from benchmarks.studies import models
 from benchmarks.studies.models import ExportedCase
 from benchmarks.studies.parts import session
 from benchmarks.studies.parts.cnn_tables import tables
+from benchmarks.studies.parts.command_line import earlier, names_of
 from benchmarks.studies.parts.publishing import RESULTS, slug
 from benchmarks.studies.sessions import fresh
 from benchmarks.studies.start_up import bare
@@ -161,9 +162,9 @@ PARTS: Mapping[str, Callable[[ModelCase, argparse.Namespace], Document]] = {"tim
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.cnns", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--models", type=_names(dict.fromkeys(NAMES)), default=NAMES, help=f"of {', '.join(NAMES)}")
-    parser.add_argument("--peers", type=_names(BENCHMARK.peers), default=None, help="by default those installed")
-    parser.add_argument("--parts", type=_names(PARTS), default=tuple(PARTS), help="times, memory, or both")
+    parser.add_argument("--models", type=names_of(dict.fromkeys(NAMES)), default=NAMES, help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--peers", type=names_of(BENCHMARK.peers), default=None, help="by default those installed")
+    parser.add_argument("--parts", type=names_of(PARTS), default=tuple(PARTS), help="times, memory, or both")
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir(), "tilewright-cnns"), help="of the files")
     parser.add_argument("--json", type=Path, help="where what is known is written")
     parser.add_argument("--known", type=Path, nargs="*", default=[], help="earlier JSON files of the same number of threads")
@@ -175,30 +176,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _names(known: Mapping[str, Any]) -> Callable[[str], tuple[str, ...]]:
-    def parse(text: str) -> tuple[str, ...]:
-        names = tuple(name for name in text.split(",") if name)
-        if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(f"{unknown[0]}: choose from {', '.join(known)}")
-        return names
-
-    return parse
-
-
-def known(files: Sequence[Path]) -> dict[str, Document]:
-    """What earlier runs found, by network and part; later files count."""
-    found: dict[str, Document] = {}
-    for file in files:
-        for name, parts in json.loads(file.read_text()).items() if file.exists() else ():
-            found.setdefault(name, {}).update(parts)
-    return found
-
-
 def main(arguments: Sequence[str]) -> None:
     """Measure what is not known, and print, save or publish all of it."""
     options = parse(arguments)
     restart_if_unfair(options.threads)
-    found = known(options.known)
+    found = earlier(options.known)
     for name in options.models:
         case, of_model = case_of(name, options.directory, options.small), found.setdefault(name, {})
         for part in options.parts:

@@ -23,6 +23,7 @@ import torch
 
 from benchmarks.onnx_models.cases import LARGER, MODELS, PUBLISHED, make
 from benchmarks.onnx_models.exporting import export
+from benchmarks.studies.parts.command_line import names_of
 from benchmarks.studies.parts.publishing import RESULTS, publish
 from tilewright_bench.benchmarks import MODELS as OF_FILES
 from tilewright_bench.cases.case import DoubleArray
@@ -102,8 +103,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     known = (*REQUIRED, *(name for name in {**MODELS, **LARGER, **PUBLISHED} if name not in REQUIRED))
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.models", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--models", type=_names(known), default=DEFAULT, help=f"of {', '.join(known)}")
-    parser.add_argument("--peers", type=_names(tuple(BENCHMARK.peers)), default=None, help="by default those installed")
+    parser.add_argument("--models", type=names_of(known), default=DEFAULT, help=f"of {', '.join(known)}")
+    parser.add_argument("--peers", type=names_of(tuple(BENCHMARK.peers)), default=None, help="by default those installed")
     parser.add_argument("--directory", type=Path, help="where the files are, or are put")
     for name, default in (("threads", 1), ("repeats", 11), ("processes", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
@@ -111,16 +112,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--results", type=Path, default=RESULTS, help="where these are written")
     parser.add_argument("--small", action="store_true", help="small models, for tests")
     return parser.parse_args(arguments)
-
-
-def _names(known: Sequence[str]) -> Any:
-    def parse(text: str) -> tuple[str, ...]:
-        names = tuple(text.split(","))
-        if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(f"{unknown[0]}: choose from {', '.join(known)}")
-        return names
-
-    return parse
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ import tilewright.onnx as ort
 from benchmarks.onnx_models.cases import LARGER, MODELS, PUBLISHED, make
 from benchmarks.onnx_models.exporting import export
 from benchmarks.studies.models import ALIASES
+from benchmarks.studies.parts.command_line import names_of
 from tilewright.runtime import calibration
 from tilewright.runtime.compilation import toolchain
 from tilewright_bench.benchmarks import MODELS as OF_FILES
@@ -205,9 +206,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     known = (*ALIASES, *{**MODELS, **LARGER, **PUBLISHED})
     description = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.quantised_models", description=description)
-    parser.add_argument("--models", type=_names(known), default=("bert_128", "resnet50", "mobilenet_v2"))
-    parser.add_argument("--forms", type=_names(FORMS), default=FORMS)
-    parser.add_argument("--peers", type=_names(tuple(OF_FILES.peers)), default=("onnxruntime", "openvino"))
+    parser.add_argument("--models", type=names_of(known), default=("bert_128", "resnet50", "mobilenet_v2"))
+    parser.add_argument("--forms", type=names_of(FORMS), default=FORMS)
+    parser.add_argument("--peers", type=names_of(tuple(OF_FILES.peers)), default=("onnxruntime", "openvino"))
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="of the files")
     parser.add_argument("--json", type=Path, help="where the figures are written")
     parser.add_argument("--layers", type=int, default=0, help="how many chains of each model to print")
@@ -217,16 +218,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     for name, default in (("threads", 1), ("rounds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
     return parser.parse_args(arguments)
-
-
-def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    def parsed(text: str) -> tuple[str, ...]:
-        names = tuple(text.split(","))
-        if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(f"{unknown[0]}: choose from {', '.join(known)}")
-        return names
-
-    return parsed
 
 
 def main(arguments: Sequence[str]) -> None:

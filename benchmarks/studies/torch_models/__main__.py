@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.studies.parts.command_line import earlier, names_of
 from benchmarks.studies.torch_models.bounds import judged
 from benchmarks.studies.torch_models.contenders import CONTENDERS
 from benchmarks.studies.torch_models.models import LAYERS, MODELS
@@ -77,9 +78,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.studies.torch_models", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("--models", type=_names(MODELS), default=tuple(MODELS), help=f"of {', '.join(MODELS)}")
-    parser.add_argument("--contenders", type=_names(CONTENDERS), default=tuple(CONTENDERS), help=f"of {', '.join(CONTENDERS)}")
-    parser.add_argument("--parts", type=_names(PARTS), default=tuple(PARTS), help="times, compilation, or both")
+    parser.add_argument("--models", type=names_of(MODELS), default=tuple(MODELS), help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--contenders", type=names_of(CONTENDERS), default=tuple(CONTENDERS), help=f"of {', '.join(CONTENDERS)}")
+    parser.add_argument("--parts", type=names_of(PARTS), default=tuple(PARTS), help="times, compilation, or both")
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--full", action="store_true", help="transformers of the published depth")
     parser.add_argument("--small", action="store_true", help="small forms, for tests")
@@ -89,24 +90,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _names(known: Sequence[str] | dict[str, Any] | Any) -> Callable[[str], tuple[str, ...]]:
-    def parse(text: str) -> tuple[str, ...]:
-        names = tuple(name for name in text.split(",") if name)
-        if unknown := [name for name in names if name not in known]:
-            raise argparse.ArgumentTypeError(f"{unknown[0]}: choose from {', '.join(known)}")
-        return names
-
-    return parse
-
-
 def main(arguments: Sequence[str]) -> None:
     """Measure, and print tables of all that is known."""
     options = parse(arguments)
     restart_if_unfair(1)
-    found: dict[str, Document] = {}
-    for file in options.known:
-        for name, parts in json.loads(file.read_text()).items():
-            found.setdefault(name, {}).update(parts)
+    found = earlier(options.known)
     for name in options.models:
         found.setdefault(name, {}).update(measured(name, options))
         if options.json:

@@ -7,8 +7,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from benchmarks.studies.cnns import known, parse
+from benchmarks.studies.cnns import parse
 from benchmarks.studies.parts.cnn_tables import tables
+from benchmarks.studies.parts.command_line import earlier
 
 SIZES = ("cold_bytes", "own_bytes", "fast_bytes", "onnxruntime_bytes", "file_bytes", "arena", "alive")
 MEMORY = {"planning_s": 1.5, "cold_s": 4.0, **{name: 2**20 * (number + 1) for number, name in enumerate(SIZES)}}
@@ -18,7 +19,7 @@ def test_later_files_are_added_to_earlier_ones(tmp_path):
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     first.write_text(json.dumps({"vgg16": {"memory": MEMORY}}))
     second.write_text(json.dumps({"vgg16": {"times": {}}, "unet": {}}))
-    assert known([first, second]) == {"vgg16": {"memory": MEMORY, "times": {}}, "unet": {}}
+    assert earlier([first, second]) == {"vgg16": {"memory": MEMORY, "times": {}}, "unet": {}}
 
 
 def test_memory_has_a_table_of_its_own():
