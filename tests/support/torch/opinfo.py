@@ -1,10 +1,11 @@
 """PyTorch's samples of its operators (OpInfo), on CPU: results of the front end, or of the compiled backend, against eager's.
 
-    python -m tests.support.torch.opinfo [--dtype float32] [--samples 3] [--compiled] [OPERATOR ...]
+    python -m tests.support.torch.opinfo [--dtype float32] [--samples 3] [--compiled [--dynamic]] [OPERATOR ...]
 
 By default a sample is traced to ATen and recorded, and the NumPy interpreter evaluates the graph: no compiler runs. With
-`--compiled`, `torch.compile(backend="tilewright")` runs it, and strides are compared, too. A sample falls back if ATen must
-compute a part of it. An operator counts by its worst sample. Random operators and uninitialised results are left out.
+`--compiled`, `torch.compile(backend="tilewright")` runs it, and strides are compared; with `--dynamic`, calls tell extents. A
+sample falls back if ATen must compute a part of it. An operator counts by its worst sample. Random operators and uninitialised
+results are left out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,12 +60,50 @@ class Call:
         return _pytree.tree_leaves(self.function(*tensors))
 
 
+def as_sampled(tensor: torch.Tensor) -> torch.Tensor:
+    """The sample itself."""
+    return tensor
+
+
+def transposed(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy whose first dimension is the innermost, as long as it is a matrix or more."""
+    return tensor.movedim(0, -1).contiguous().movedim(-1, 0) if tensor.dim() > 1 else tensor
+
+
+def stepped(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in every second element of rows, from the second one on."""
+    if not tensor.dim():
+        return tensor
+    around = tensor.new_zeros((*tensor.shape[:-1], 2 * tensor.shape[-1] + 1))
+    around[..., 1::2] = tensor
+    return around[..., 1::2]
+
+
+def channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in torch's order of images or volumes; another tensor itself."""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.contiguous(memory_format=formats[tensor.dim()]) if tensor.dim() in formats else tensor
+
+
+Layout = Callable[[torch.Tensor], torch.Tensor]
+LAYOUTS: Mapping[str, Layout] = {one.__name__: one for one in (as_sampled, transposed, stepped, channels_last)}
+"""How samples lie in memory."""
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same offset and strides."""
+    if tensor.is_conj() or tensor.is_neg():
+        return tensor.clone()
+    storage = tensor.untyped_storage().clone()
+    return tensor.new_empty(0).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
 Check = Callable[[Call, torch.fx.GraphModule, Sequence[torch.Tensor]], Outcome]
 """Judges a call by its traced graph and eager's results."""
 
 
-def call_of(operator: Any, sample: Any) -> Call:
-    """The operator called as the sample says."""
+def call_of(operator: Any, sample: Any, layout: Layout) -> Call:
+    """The operator called as the sample says, of tensors in a layout."""
     leaves, structure = _pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
 
@@ -74,12 +114,14 @@ def call_of(operator: Any, sample: Any) -> Call:
         arguments, options = _pytree.tree_unflatten(given, structure)
         return operator.op(*arguments, **options)
 
-    return Call(function, tuple(leaves[place] for place in places))
+    tensors = [leaves[place] for place in places]
+    is_plain = all(tensor.layout == torch.strided and not tensor.is_quantized for tensor in tensors)
+    return Call(function, tuple(map(layout, tensors) if is_plain else tensors))
 
 
-def outcome(operator: Any, sample: Any, check: Check) -> Outcome:
+def outcome(operator: Any, sample: Any, check: Check, layout: Layout) -> Outcome:
     """What becomes of one sample."""
-    call = call_of(operator, sample)
+    call = call_of(operator, sample, layout)
     if any(tensor.layout != torch.strided or tensor.is_quantized for tensor in call.tensors):
         return Outcome("skipped", "not strided")
     try:
@@ -112,17 +154,17 @@ def fallen_back(reasons: Sequence[str]) -> Outcome:
     return Outcome("raised" if any(BUG in reason for reason in reasons) else "fallback", "; ".join(reasons))
 
 
-def compiled(call: Call, traced: torch.fx.GraphModule, expected: Sequence[torch.Tensor]) -> Outcome:
+def compiled(call: Call, traced: torch.fx.GraphModule, expected: Sequence[torch.Tensor], *, dynamic: bool = False) -> Outcome:
     """The call under torch.compile; what Dynamo cannot trace for any backend is skipped."""
     if any(tensor.layout is not torch.strided or tensor.dtype is torch.complex32 for tensor in expected):
         return Outcome("skipped", "results that NumPy does not have")
-    given, changed = ([tensor.clone() for tensor in call.tensors] for _ in range(2))
+    given, changed = (list(map(copied, call.tensors)) for _ in range(2))
     call.eager(changed)
     counting.reset()
     try:
-        found = _compiled(call, backend, given)
+        found = _compiled(call, backend, given, dynamic)
     except Exception:
-        if _fails(lambda: _compiled(call, "aot_eager", [tensor.clone() for tensor in call.tensors])):
+        if _fails(lambda: _compiled(call, "aot_eager", list(map(copied, call.tensors)), dynamic)):
             return Outcome("skipped", "no backend compiles it")
         raise
     if any(not is_close(*map(arrays_of, pair)) for pair in zip(given, changed, strict=True)):
@@ -130,15 +172,17 @@ def compiled(call: Call, traced: torch.fx.GraphModule, expected: Sequence[torch.
     reasons = [f"{node.operator}: {node.reason}" for graph in counting.reports() for node in graph.eager]
     reasons += [graph.why for graph in counting.reports() if graph.why and not graph.eager]
     verdict = judged(call, list(map(arrays_of, found)), list(map(arrays_of, expected)))
-    verdict = verdict if verdict.kind == "wrong" else judged_strides(call, found, expected, verdict)
+    verdict = verdict if verdict.kind == "wrong" else judged_strides(call, found, expected, verdict, dynamic)
     return fallen_back(list(dict.fromkeys(reasons))) if reasons and verdict.kind == "equal" else verdict
 
 
-def judged_strides(call: Call, found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], verdict: Outcome) -> Outcome:
+def judged_strides(
+    call: Call, found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], verdict: Outcome, dynamic: bool
+) -> Outcome:
     """The verdict on values where strides are eager's, or those that the operator's fakes promise."""
     if list(map(strides, found)) == list(map(strides, expected)):
         return verdict
-    promised = _compiled(call, "aot_eager", [tensor.clone() for tensor in call.tensors])
+    promised = _compiled(call, "aot_eager", list(map(copied, call.tensors)), dynamic)
     if list(map(strides, found)) == list(map(strides, promised)):
         return verdict
     return Outcome("wrong", f"strides {list(map(strides, found))} for {list(map(strides, expected))}")
@@ -150,9 +194,9 @@ def strides(tensor: torch.Tensor) -> tuple[tuple[int, int], ...]:
     return tuple((number, stride) for number, (extent, stride) in pairs if extent > 1) if tensor.numel() else ()
 
 
-def _compiled(call: Call, backend: Any, tensors: Sequence[torch.Tensor]) -> list[Any]:
+def _compiled(call: Call, backend: Any, tensors: Sequence[torch.Tensor], dynamic: bool) -> list[Any]:
     torch._dynamo.reset()
-    return _pytree.tree_leaves(torch.compile(call.function, backend=backend, dynamic=False)(*tensors))
+    return _pytree.tree_leaves(torch.compile(call.function, backend=backend, dynamic=dynamic)(*tensors))
 
 
 def _fails(attempt: Callable[[], object]) -> bool:
@@ -222,13 +266,13 @@ def largest_difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
 
 
-def outcomes(operator: Any, dtype: torch.dtype, samples: int, check: Check) -> Iterator[Outcome]:
+def outcomes(operator: Any, dtype: torch.dtype, samples: int, check: Check, layout: Layout) -> Iterator[Outcome]:
     """Of the first samples, as far as the time goes; a fault of ours is an outcome, too."""
     torch.manual_seed(0)
     deadline = time.monotonic() + SECONDS
     for sample in itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), samples):
         try:
-            yield outcome(operator, sample, check)
+            yield outcome(operator, sample, check, layout)
         except Exception as problem:
             yield Outcome("raised", f"{type(problem).__name__}: {problem}")
         if time.monotonic() > deadline:
@@ -248,10 +292,12 @@ def operators(dtype: torch.dtype, names: Sequence[str]) -> list[Any]:
     return [one for one in known if not names or one.name in names or one.full_name in names]
 
 
-def verdicts(dtype: str, names: Sequence[str], samples: int, check: Check) -> Iterator[tuple[str, Outcome]]:
+def verdicts(
+    dtype: str, names: Sequence[str], samples: int, check: Check, layout: Layout = as_sampled
+) -> Iterator[tuple[str, Outcome]]:
     """Each operator's worst outcome, by name."""
     for operator in operators(getattr(torch, dtype), names):
-        yield operator.full_name, worst(outcomes(operator, getattr(torch, dtype), samples, check))
+        yield operator.full_name, worst(outcomes(operator, getattr(torch, dtype), samples, check, layout))
 
 
 def report(found: Mapping[str, Outcome]) -> Iterator[str]:
@@ -275,13 +321,15 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--samples", type=int, default=3, help="of each operator, at most")
     parser.add_argument("--compiled", action="store_true", help="run torch.compile instead of the NumPy interpreter")
+    parser.add_argument("--dynamic", action="store_true", help="compile with dynamic=True")
+    parser.add_argument("--layout", choices=LAYOUTS, default="as_sampled", help="of samples in memory")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     found: dict[str, Outcome] = {}
-    check = compiled if options.compiled else interpreted
-    for name, verdict in verdicts(options.dtype, options.operators, options.samples, check):
+    check = partial(compiled, dynamic=options.dynamic) if options.compiled else interpreted
+    for name, verdict in verdicts(options.dtype, options.operators, options.samples, check, LAYOUTS[options.layout]):
         found[name] = verdict
         if verdict.kind in ("wrong", "raised") or (options.operators and verdict.note):
             print(f"{name}: {verdict.kind}: {verdict.note[:NOTE_CHARACTERS]}", flush=True)
