@@ -104,6 +104,13 @@ def test_integers_are_divided_by_known_numbers_alone():
     assert any("where torch raises an error" in reason for reason in recording.refused.values())
 
 
+def test_powers_of_one_half_have_eagers_signs_and_infinities():
+    functions = {str(exponent): lambda x, e=exponent: x**e for exponent in (0.5, -0.5, 1.5, -1.5)}
+    for dtype in (torch.float32, torch.float16):
+        x = torch.tensor((NAN, INF, -INF, 0.0, -0.0, -1.0, 4.0)).to(dtype)
+        assert not differences(functions | {"sign": lambda x: 1 / x**0.5}, x)
+
+
 def test_steps_of_short_floats_are_rounded_where_eager_rounds_them():
     x, y = (torch.randn(4000, generator=torch.Generator().manual_seed(seed)).bfloat16() for seed in (1, 2))
     exact = {

@@ -61,6 +61,7 @@ LONG, SHORT = torch.randn(7, 4), torch.randn(5, 4)
         lambda x: x.unbind(1)[2],
         lambda x: x.select(0, -1),
         lambda x: x.index_copy(0, torch.tensor([1]), x[:1]),
+        lambda x: x.masked_scatter((x[:, 0] > 0)[:, None].expand_as(x), x.flip(0)),
     ],
 )
 def test_extents_at_run_time(function):
@@ -98,6 +99,8 @@ def test_a_cache_of_keys_grows_by_one():
         lambda x: x.index_add(0, torch.tensor([6, 1, 6]), x[:3], alpha=2),
         lambda x: x.index_put((torch.tensor([0, -7]), torch.tensor([1, 1])), x[0, :2], accumulate=True),
         lambda x: x.scatter_reduce(0, torch.tensor([[2, 2, 0, 1], [2, 0, 0, 1]]), x, "amax", include_self=False),
+        lambda x: x.masked_scatter(x > 1, x.flip(0)),
+        lambda x: x.masked_scatter(x[:, :1] > 1, x.flip(1)),
         lambda x: x.put(torch.tensor([[3], [-1]]), x[0, :2]),
         lambda x: x.gather(1, torch.tensor([[3, 3], [0, 1]])),
         lambda x: torch.bucketize(x, torch.tensor([float("nan"), 1.0, 4.0, float("nan")]).to(x.dtype), right=True),
@@ -119,6 +122,7 @@ def test_elements_are_those_of_eager(function, dtype):
         lambda x, ids: x.gather(0, ids[:, None]),
         lambda x, ids: x[ids],
         lambda x, ids: x.index_copy(0, ids, x[: len(ids)]),
+        lambda x, ids: x.masked_scatter(torch.ones(7, 1) > ids[1], x[:1]),
     ],
 )
 @pytest.mark.parametrize("position", [7, -8, -1])

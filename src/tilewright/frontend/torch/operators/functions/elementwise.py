@@ -29,6 +29,7 @@ from tilewright.frontend.torch.bodies import (
     reciprocal,
     scalar,
     sqrt,
+    square,
     subtract,
     times,
     trunc,
@@ -202,8 +203,16 @@ def power(call: Call) -> Tensor:
     if isinstance(exponent, bool | int | float) and has_simple_power(float(exponent)) and dtype != "bool":
         if not is_float(dtype) and exponent < 0:
             raise call.refuse("integers to negative powers")
-        return call.body(power_body(float(exponent)), call.tensor("self", dtype))
+        return call.body(_power_body(float(exponent), dtype), call.tensor("self", dtype))
     return general_power(call)
+
+
+def _power_body(exponent: float, dtype: str) -> Scalar:
+    """Of float16, ATen has no square roots for powers of 1/2: those of zeros and infinities are C's, without a sign."""
+    if dtype != "float16" or abs(exponent) != 0.5:
+        return power_body(exponent)
+    root = where(equal(add(X, X), X), square(X), sqrt(X))
+    return root if exponent > 0 else reciprocal(root)
 
 
 @lowers("aten.pow.Tensor_Tensor", "aten.pow.Scalar")

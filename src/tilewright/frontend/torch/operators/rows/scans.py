@@ -11,6 +11,7 @@ from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.filled import filled
 from tilewright.frontend.torch.operators.rows.reductions import last_axis
 from tilewright.frontend.torch.registry import lowers
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.builders.reductions import LOG_SUM_EXP, elements_before, last_extremes
 from tilewright.graph.expressions.extents import largest_extent
@@ -33,7 +34,7 @@ def cumulated(call: Call) -> Tensor:
     if dtype == "bool":
         raise call.refuse("truth values")
     x = call.cast(call.tensor("self", dtype), SUMMED_IN.get(dtype, dtype))
-    return call.cast(_scan(call, x, REDUCTIONS[function], 0.0 if function == "sum" else 1.0), dtype)
+    return call.cast(_scanned(call, x, REDUCTIONS[function], 0.0 if function == "sum" else 1.0), dtype)
 
 
 @lowers("aten.logcumsumexp.default")
@@ -41,19 +42,20 @@ def log_cumulated_exponentials(call: Call) -> Tensor:
     """Logarithms of sums of exponentials."""
     dtype = call.result.dtype
     x = call.cast(call.tensor("self", dtype), SUMMED_IN.get(dtype, dtype))
-    return call.cast(_scan(call, x, LOG_SUM_EXP, -math.inf), dtype)
+    return call.cast(_scanned(call, x, LOG_SUM_EXP, -math.inf), dtype)
 
 
-def _scan(call: Call, x: Tensor, reduction: Reduction, otherwise: float) -> Tensor:
-    """An associative reduction of all elements up to each one."""
-    if not x.shape or 0 in x.shape:
-        return x
-    axis = last_axis(call, x)
+def _scanned(call: Call, x: Tensor, reduction: Reduction, otherwise: float) -> Tensor:
+    return x if not x.shape or 0 in x.shape else scan(call.builder, x, last_axis(call, x), reduction, otherwise)
+
+
+def scan(builder: Builder, x: Tensor, axis: int, reduction: Reduction, otherwise: float) -> Tensor:
+    """An associative reduction of all elements up to each one along an axis; `otherwise` changes nothing."""
     length = largest_extent(x.shape[axis])
     count = length if length <= AT_ONCE else A_STEP
     stride = 1
     while stride < length:
-        x = call.builder.record(elements_before, x, axis, count, stride, reduction, otherwise, kind="elements_before")
+        x = builder.record(elements_before, x, axis, count, stride, reduction, otherwise, kind="elements_before")
         stride *= count
     return x
 
@@ -64,7 +66,7 @@ def cumulated_extremes(call: Call) -> tuple[Tensor, Tensor | None]:
     x, function = call.tensor("self"), call.operator.removeprefix("cum")
     if x.dtype == "bool":
         raise call.refuse("truth values")
-    values = _scan(call, x, REDUCTIONS[function], _least(x.dtype, function))
+    values = _scanned(call, x, REDUCTIONS[function], _least(x.dtype, function))
     return values, _last_positions(call, x, function) if call.results[1].is_used else None
 
 
