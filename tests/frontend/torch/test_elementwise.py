@@ -7,9 +7,8 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.fx.experimental.proxy_tensor import make_fx
 
-from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
+from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded, traced
 
 pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
 
@@ -18,16 +17,10 @@ SPECIAL = (NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 7.0, 1e-3
 INTEGERS = (0, 1, 2, 3, 7, 8, 31, 63, 100, 127, -1, -2, -128, 2**31 - 1, -(2**31), 2**62 + 1)
 
 
-def traced(function, *tensors, mode="fake"):
-    with torch.no_grad():
-        module = make_fx(function, tracing_mode=mode)(*tensors)
-    module.graph.eliminate_dead_code()
-    return module, recorded(module)
-
-
 def differences(functions, *tensors, mode="fake"):
     """The functions whose results are not eager's in type, shape or value; all are recorded."""
-    module, recording = traced(lambda *given: tuple(function(*given) for function in functions.values()), *tensors, mode=mode)
+    module = traced(lambda *given: tuple(function(*given) for function in functions.values()), *tensors, mode=mode)
+    recording = recorded(module)
     assert not eager_reasons(recording, module)
     found = evaluated(recording, module, tensors)
     return [name for (name, function), one in zip(functions.items(), found, strict=True) if not _agrees(one, function(*tensors))]
@@ -100,7 +93,7 @@ def test_integers_are_divided_by_known_numbers_alone():
         "whole": lambda x: torch.div(x, 2, rounding_mode="trunc"),
     }
     assert not differences(known, x)
-    _, recording = traced(lambda x, y: x // y, x, x)
+    recording = recorded(traced(lambda x, y: x // y, x, x))
     assert any("where torch raises an error" in reason for reason in recording.refused.values())
 
 
@@ -123,7 +116,8 @@ def test_steps_of_short_floats_are_rounded_where_eager_rounds_them():
         "quotient": lambda x, y: torch.addcdiv(x, x, y, value=0.3),
         "logit": lambda x, y: torch.logit(x.abs().clamp(max=1)),
     }
-    module, recording = traced(lambda x, y: tuple(one(x, y) for one in exact.values()), x, y)
+    module = traced(lambda x, y: tuple(one(x, y) for one in exact.values()), x, y)
+    recording = recorded(module)
     found = evaluated(recording, module, (x, y))
     different = [
         name

@@ -11,7 +11,7 @@ from tilewright.errors import PositionError
 pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
 
 
-def traced(function, *inputs, mode="fake"):
+def functionalized(function, *inputs, mode="fake"):
     with torch.no_grad():
         module = functional(function, inputs, mode)
     module.graph.eliminate_dead_code()
@@ -20,7 +20,7 @@ def traced(function, *inputs, mode="fake"):
 
 def is_equal(function, *inputs, others=()):
     """Whether a program gives eager's elements; with `others`, extents are symbols, and it is called with those, too."""
-    module = traced(function, *inputs, mode="symbolic" if others else "fake")
+    module = functionalized(function, *inputs, mode="symbolic" if others else "fake")
     recording = recorded(module)
     assert not recording.refused, recording.refused
     for given in (inputs, *others):
@@ -128,7 +128,7 @@ def test_elements_are_those_of_eager(function, dtype):
 @pytest.mark.parametrize("position", [7, -8, -1])
 def test_positions_that_torch_refuses_are_errors(function, position):
     ids = torch.tensor([0, position])
-    module = traced(function, LONG, torch.tensor([0, 1]))
+    module = functionalized(function, LONG, torch.tensor([0, 1]))
     recording = recorded(module)
     try:
         expected = function(LONG, ids)

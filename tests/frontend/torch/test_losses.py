@@ -6,11 +6,10 @@ import math
 
 import pytest
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
 from tests.support.torch.equal import check
-from tests.support.torch.tracing import evaluated, recorded
+from tests.support.torch.tracing import evaluated, recorded, traced
 from tilewright.errors import PositionError
 
 pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
@@ -37,8 +36,7 @@ def test_targets_that_are_ignored_have_no_weight():
 @pytest.mark.parametrize("wrong", [-1, 5])
 def test_targets_that_are_no_classes_are_errors(wrong):
     x, target = torch.randn(3, 5), torch.tensor([1, 2, 3])
-    module = make_fx(lambda x, t: aten.nll_loss_forward(x, t, None, 1, -100)[0], tracing_mode="fake")(x, target)
-    module.graph.eliminate_dead_code()
+    module = traced(lambda x, t: aten.nll_loss_forward(x, t, None, 1, -100)[0], x, target)
     with pytest.raises(PositionError):
         evaluated(recorded(module), module, (x, torch.tensor([1, 2, wrong])))
 

@@ -5,24 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 
+from tests.support.torch.tracing import outputs_of, traced
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.torch.program import Computed, Given, Recording
 from tilewright.graph.interpreter import evaluate
-
-
-def traced(function, *inputs, mode="fake"):
-    with torch.no_grad():
-        module = make_fx(function, tracing_mode=mode)(*inputs)
-    module.graph.eliminate_dead_code()
-    return module
-
-
-def outputs_of(module):
-    (output,) = (node for node in module.graph.nodes if node.op == "output")
-    given = output.args[0]
-    return given if isinstance(given, list | tuple) else [given]
 
 
 def placeholders(module):

@@ -6,9 +6,8 @@ import pytest
 import torch
 import torch.ao.quantization.fx._decomposed
 import torch.nn.functional as F
-from torch.fx.experimental.proxy_tensor import make_fx
 
-from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, outputs_of, recorded
+from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, outputs_of, recorded, traced
 from tilewright.compiler import REWRITES
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.integer_products import IntegerProducts
@@ -20,7 +19,7 @@ Q = torch.ops.quantized_decomposed
 
 def recorded_of(function, *tensors, frozen=1):
     """The recording and the module; all tensors but the first ones are frozen."""
-    module = make_fx(function, tracing_mode="fake")(*tensors)
+    module = traced(function, *tensors)
     names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
     recording = recorded(module, dict(zip(names[frozen:], tensors[frozen:], strict=True)))
     assert not eager_reasons(recording, module)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
-from torch.fx.experimental.proxy_tensor import make_fx
 
+from tests.support.torch import equal
 from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
 
 pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
@@ -43,12 +43,7 @@ def test_a_direction_of_a_layer(is_reverse):
     def layer(*given):
         return torch.ops.aten.mkldnn_rnn_layer(*given, is_reverse, [], 2, 4, 1, True, False, False, False)[:3]
 
-    with torch.no_grad():
-        module = make_fx(layer, tracing_mode="fake")(*given)
-        expected = layer(*given)
-    module.graph.eliminate_dead_code()
-    for one, other in zip(evaluated(recorded(module), module, given), expected, strict=True):
-        torch.testing.assert_close(torch.from_numpy(one), other)
+    equal.check(layer, *given)
 
 
 def test_long_sequences_stay_in_eager():

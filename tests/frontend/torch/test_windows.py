@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.fx.experimental.proxy_tensor import make_fx
 
-from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded
+from tests.support.torch.tracing import arrays_of, eager_reasons, evaluated, recorded, traced
 
 pytestmark = pytest.mark.ci  # no machine differs in it, and torch's compiler takes its time
 
@@ -16,8 +15,7 @@ NAN, INF = float("nan"), float("inf")
 
 def check(function, *tensors, mode="fake"):
     """The recorded graph against eager: equal types, shapes and, within tolerances, values."""
-    module = make_fx(function, tracing_mode=mode, _allow_non_fake_inputs=True)(*tensors)
-    module.graph.eliminate_dead_code()
+    module = traced(function, *tensors, mode=mode)
     recording = recorded(module)
     assert not eager_reasons(recording, module)
     found = evaluated(recording, module, tensors)

@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 
-from tests.support.torch.tracing import arrays_of, evaluated, recorded
+from tests.support.torch.tracing import arrays_of, evaluated, recorded, traced
 
 HALVES = (torch.float16, torch.bfloat16)
 
 
 def check(function: Callable[..., Any], *inputs: torch.Tensor, mode: str = "fake") -> None:
     """The results are eager's, and nothing is refused."""
+    module = traced(function, *inputs, mode=mode)
     with torch.no_grad():
-        module = make_fx(function, tracing_mode=mode)(*inputs)
         expected = torch.utils._pytree.tree_leaves(function(*inputs))
-    module.graph.eliminate_dead_code()
     _check_results(module, inputs, expected)
 
 

@@ -15,6 +15,14 @@ from tilewright.frontend.torch.program import Computed, Recording
 from tilewright.graph.interpreter import evaluate
 
 
+def traced(function: Callable[..., Any], *tensors: torch.Tensor, mode: str = "fake") -> GraphModule:
+    """The calls of ATen that a function makes of tensors, without those that nobody needs; extents are symbols if `mode` says."""
+    with torch.no_grad():
+        module = make_fx(function, tracing_mode=mode, _allow_non_fake_inputs=True)(*tensors)
+    module.graph.eliminate_dead_code()
+    return module
+
+
 def functional(function: Callable[..., Any], tensors: Sequence[torch.Tensor], mode: str = "fake") -> GraphModule:
     """The traced calls, none of which changes an operand: those of which ATen composes operators may, in a first trace."""
     traced = make_fx(torch.func.functionalize(function), tracing_mode=mode)(*tensors)

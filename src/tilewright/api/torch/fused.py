@@ -116,34 +116,33 @@ def _check(name: str, required: Mapping[str, Any], others: Mapping[str, Any]) ->
         raise no_gradient(name)
 
 
-@jit(static_argnames=("is_causal", "alignment", "left", "right", "softcap", "scale", "grouped"))
+@jit(static_argnames=("is_causal", "causal_alignment", "left", "right", "softcap", "scale", "enable_gqa"))
 def _attention(
     q: Any,
     k: Any,
     v: Any,
-    mask: Any,
-    lengths: Any,
-    *,
+    attn_mask: Any,
+    key_lengths: Any,
     is_causal: bool,
-    alignment: str,
+    causal_alignment: str,
     left: int | None,
     right: int | None,
     softcap: float | None,
     scale: float | None,
-    grouped: bool,
+    enable_gqa: bool,
 ) -> Any:
     return scaled_dot_product_attention(
         q,
         k,
         v,
-        mask,
+        attn_mask,
         is_causal=is_causal,
-        causal_alignment=alignment,
+        causal_alignment=causal_alignment,
         window=(left, right),
         softcap=softcap,
-        key_lengths=lengths,
+        key_lengths=key_lengths,
         scale=scale,
-        enable_gqa=grouped,
+        enable_gqa=enable_gqa,
     )
 
 
@@ -161,35 +160,9 @@ _ATTENTION = (
 )
 
 
-def _run_attention(
-    q: Any,
-    k: Any,
-    v: Any,
-    attn_mask: Any,
-    key_lengths: Any,
-    is_causal: bool,
-    causal_alignment: str,
-    left: int | None,
-    right: int | None,
-    softcap: float | None,
-    scale: float | None,
-    enable_gqa: bool,
-) -> Any:
-    q, k, v, attn_mask, key_lengths = map(_detached, (q, k, v, attn_mask, key_lengths))
-    return _attention(
-        q,
-        k,
-        v,
-        attn_mask,
-        key_lengths,
-        is_causal=is_causal,
-        alignment=causal_alignment,
-        left=left,
-        right=right,
-        softcap=softcap,
-        scale=scale,
-        grouped=enable_gqa,
-    )
+def _run_attention(*arguments: Any) -> Any:
+    """The arguments are those of the schema, of which the first five are tensors."""
+    return _attention(*map(_detached, arguments[:5]), *arguments[5:])
 
 
 _attention_operator = torch.library.custom_op("tilewright::attention", _run_attention, mutates_args=(), schema=_ATTENTION)
