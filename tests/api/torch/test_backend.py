@@ -264,3 +264,38 @@ def test_images_are_resized_by_one_call_as_in_eager_mode(mode: str, operators: i
         torch.testing.assert_close(torch.compile(resized, backend=backend)(x), resized(x))
     (report,) = counting.reports()
     assert (report.parts, report.eager, report.operators) == (1, (), operators)
+
+
+def test_numbers_and_lengths_that_kernels_do_not_take_are_compiled_again() -> None:
+    def scaled(x: Any, k: int) -> Any:
+        return x * k + 1, x[:2].relu() - k
+
+    run = compiled(scaled)
+    for k in (3, 5, 9, -7, 1 << 40, 4):
+        assert all(map(same, run(torch.ones(4, 6), k), scaled(torch.ones(4, 6), k)))
+    assert len(counting.reports()) == 3
+    longer = compiled(lambda x: x * 2 + 1)
+    assert all(same(longer(x), x * 2 + 1) for x in map(torch.ones, (8, 9, (1 << 20) + 1)))
+
+
+def test_memory_is_the_cpu_s_whatever_the_default_device() -> None:
+    model, x = perceptron(), torch.randn(5, 16)
+    run = compiled(model)
+    with torch.device("meta"):
+        got = [run(x), run(x)]
+    assert all(same(one, model(x)) for one in got)
+
+
+def test_views_of_results_that_lie_in_another_order_than_their_operator_tells() -> None:
+    with torch.library._scoped_library("tilewright_tests", "FRAGMENT") as library:
+        library.define("columns(Tensor x) -> Tensor")
+        library.impl("columns", lambda x: x.t().contiguous().t(), "CPU")
+        torch.library.register_fake("tilewright_tests::columns", torch.empty_like, lib=library)
+
+        def views(x: Any) -> Any:
+            y = torch.ops.tilewright_tests.columns(x)
+            return y[1:], y[1:] * 2 + 1, y.split(2)[1], y.split(2)[1].exp() + 1
+
+        x = torch.randn(4, 6)
+        assert all(map(torch.allclose, compiled(views)(x), views(x)))
+        assert counting.reports()[0].parts == 1

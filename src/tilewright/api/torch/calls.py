@@ -121,7 +121,7 @@ class _Layout:
 
     def memory(self) -> str:
         """New memory of this layout."""
-        return f"empty({self.shape}, {self.strides}, dtype=types[{_TYPES.index(self.dtype)}])"
+        return f"empty({self.shape}, {self.strides}, dtype=types[{_TYPES.index(self.dtype)}], device='cpu')"
 
     def view(self, base: str, before: str = "") -> str:
         """The view of a base that has this layout."""

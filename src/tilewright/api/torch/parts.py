@@ -151,8 +151,22 @@ def _forget_examples(module: GraphModule) -> None:
 
 
 def _supported(module: GraphModule, refused: Collection[str]) -> set[Node]:
-    """What may become parts: no arithmetic of extents, and no piece of a result that was refused."""
-    return {node for node in module.graph.nodes if node.op == "call_function" and _is_supported(node, refused)}
+    """What may become parts: no arithmetic of extents, and no piece of a result that was refused, nor a view of it: torch makes
+    these, of the strides that the result has, whatever its operator has told."""
+    supported = {node for node in module.graph.nodes if node.op == "call_function" and _is_supported(node, refused)}
+    owners: dict[int, Node] = {}
+    for node in module.graph.nodes:
+        for example in _tensors(node.meta.get("val")):
+            owner = owners.setdefault(internals.storage_of(example), node)
+            if owner.op == "call_function" and owner not in supported:
+                supported.discard(node)
+    return supported
+
+
+def _tensors(example: Any) -> list[torch.Tensor]:
+    """Those that a node gives."""
+    examples = example if isinstance(example, list | tuple) else [example]
+    return [one for one in examples if isinstance(one, torch.Tensor) and one.layout is torch.strided]
 
 
 def _is_supported(node: Node, refused: Collection[str]) -> bool:

@@ -113,8 +113,24 @@ _OPERATIONS = {
 def _dimension(symbol: Any, environment: Any) -> Extent:
     if str(symbol) in _stand_ins.get():
         return _stand_ins.get()[str(symbol)]
+    _guard(symbol, environment)
     bounds = environment.var_to_range[symbol]
     low = max(int(bounds.lower), 0) if bounds.lower.is_Integer else 0
     high = min(int(bounds.upper), LARGEST) if bounds.upper.is_Integer else LARGEST
     hint = int(environment.backed_var_to_val.get(symbol, low))
     return SymbolicExtent(str(symbol), low, max(low, high), min(max(hint, low), high))
+
+
+def _guard(symbol: Any, environment: Any) -> None:
+    """Let torch compile again for what kernels do not take: numbers below 0, and lengths beyond the largest.
+
+    Raises `UnsupportedOperation` where the example is one of these, and for what only kernels of torch could tell.
+    """
+    example, bounds = environment.backed_var_to_val.get(symbol), environment.var_to_range[symbol]
+    is_bounded = bool(bounds.lower >= 0)
+    if is_bounded and (example is None or bool(bounds.upper <= LARGEST)):
+        return
+    if example is None or not 0 <= example <= LARGEST:
+        raise UnsupportedOperation(f"an extent of {symbol}", why=f"it may lie outside of 0..{LARGEST}")
+    environment.evaluate_expr(symbol >= 0)
+    environment.evaluate_expr(symbol <= LARGEST)

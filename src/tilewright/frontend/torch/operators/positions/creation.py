@@ -109,7 +109,7 @@ def positions(call: Call) -> Tensor:
     start, step = (call[name] if call.has(name) else default for name, default in (("start", 0), ("step", 1)))
     (extent,), dtype = call.result.shape, call.result.dtype
     if not _is_whole(start) or not _is_whole(step) or isinstance(step, SymbolicExtent) or not _holds(call, start, step):
-        return computed(call, lambda: torch.arange(start, call["end"], step, dtype=TYPES[dtype]))
+        return computed(call, lambda: torch.arange(start, call["end"], step, dtype=TYPES[dtype], device="cpu"))
     start = start if isinstance(start, SymbolicExtent) else int(start)
     made = call.builder.record(arange, extent, start, int(step), dtype, kind="arange")
     if "int" in dtype and isinstance(extent, int) and isinstance(start, int) and extent <= SMALL:
