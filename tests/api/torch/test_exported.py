@@ -103,3 +103,23 @@ def test_numbers_are_fixed_and_results_may_repeat(tmp_path: Path) -> None:
         assert numbers == [5, 2]
     with pytest.raises(ShapeError, match="structure"):
         kernel(torch.ones(2, 3), 3.0)
+
+
+def test_programs_that_hold_for_some_extents_of_a_range_are_refused(tmp_path: Path) -> None:
+    class Halves(nn.Module):
+        def forward(self, x):
+            return x * 2 if x.shape[0] % 2 == 0 else x * 3
+
+    class Shifted(nn.Module):
+        def forward(self, x, y):
+            return x[1:] + y
+
+    rows = torch.export.Dim("rows", min=2, max=20)
+    program = torch.export.export(Halves(), (torch.ones(6, 4),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
+    torch.export.save(program, tmp_path / "halves.pt2")
+    for given in (program, tmp_path / "halves.pt2"):
+        with pytest.raises(UnsupportedOperation, match=r"holds where Eq\(Mod\(s\d+, 2\), 0\)"):
+            load(given)
+    arguments, shapes = (torch.ones(6, 4), torch.ones(5, 4)), ({0: rows + 1}, {0: rows})
+    with pytest.raises(UnsupportedOperation, match="later arguments tell"):
+        load(torch.export.export(Shifted(), arguments, dynamic_shapes=shapes))

@@ -23,9 +23,11 @@ from tilewright.api.calls.calling import Binder, TracedCall
 from tilewright.api.choices import checked_choice
 from tilewright.api.kernel import Kernel, Lowered
 from tilewright.errors import InvalidModel, TilewrightError, UnsupportedOperation
+from tilewright.frontend.torch.extents import conditions
 from tilewright.frontend.torch.program import Given, Program, Recording
 from tilewright.frontend.tracing.trace import TensorSpec
-from tilewright.graph.types import Graph
+from tilewright.graph.expressions.extents import dimensions_of
+from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
 from tilewright.runtime import calibration
@@ -106,8 +108,10 @@ def _read(path: str) -> ExportedProgram:
 def lowered(exported: ExportedProgram, options: Options) -> Lowered:
     """An exported program as `tw.jit` lowers functions, planned when it is asked for. Raises `UnsupportedOperation`."""
     _check_pure(exported)
+    _check_conditions(exported)
     program = _recorded(exported)
     call, binder, order = _call(exported, program.graph)
+    _check_order(program.graph, order)
     graph = replace(program.graph, inputs=order)
     return Lowered(TracedCall(graph, call, _result(exported, program)), options, binder)
 
@@ -119,6 +123,28 @@ def _check_pure(exported: ExportedProgram) -> None:
         text = f"the program changes its state: {', '.join(changed)}"
         hint = 'use torch.compile(exported.module(), backend="tilewright")'
         raise UnsupportedOperation(text, where=WHERE, why="a kernel has none", hint=hint)
+
+
+def _check_conditions(exported: ExportedProgram) -> None:
+    """Raises `UnsupportedOperation` for a program that holds for some extents of its ranges only: a kernel takes them all."""
+    examples = [node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"]
+    found = [text for example in examples for extent in getattr(example, "shape", ()) for text in conditions(extent)]
+    if found:
+        hint = 'fewer dynamic dimensions, or torch.compile(exported.module(), backend="tilewright")'
+        text = f"the program holds where {' and '.join(dict.fromkeys(found))}"
+        raise UnsupportedOperation(text, where=WHERE, why="kernels take all extents of a range", hint=hint)
+
+
+def _check_order(graph: Graph, order: Sequence[str]) -> None:
+    """Raises `UnsupportedOperation` where an extent follows from a dimension that a later argument tells."""
+    told: set[str] = set()
+    for name in order:
+        extents = [extent for extent in graph.tensor(name).shape if isinstance(extent, SymbolicExtent)]
+        told.update(extent.name for extent in extents if extent.formula is None)
+        if later := dimensions_of(extents).keys() - told:
+            text = f"the shape of {name} follows from {', '.join(sorted(later))}, which later arguments tell"
+            hint = "export the module with these arguments first"
+            raise UnsupportedOperation(text, where=WHERE, why="arguments are looked at one after the other", hint=hint)
 
 
 def _recorded(exported: ExportedProgram) -> Program:

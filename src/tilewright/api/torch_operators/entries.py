@@ -84,9 +84,7 @@ def with_constants(structure: Structure, leaves: Sequence[Any]) -> Structure:
 
 def as_tensors(given: Sequence[Any]) -> list[Any]:
     """What the operator takes: numbers that are known at run time only are 0-d float64."""
-    return [
-        leaf if isinstance(leaf, torch.Tensor) else torch.scalar_tensor(leaf, dtype=torch.float64, device="cpu") for leaf in given
-    ]
+    return [leaf if isinstance(leaf, torch.Tensor) else torch.scalar_tensor(leaf, dtype=torch.float64) for leaf in given]
 
 
 def _number_type(leaf: Any) -> type | None:

@@ -121,16 +121,30 @@ def _dimension(symbol: Any, environment: Any) -> Extent:
     return SymbolicExtent(str(symbol), low, max(low, high), min(max(hint, low), high))
 
 
+def conditions(extent: Any) -> list[str]:
+    """What torch has assumed of extents of run time where it recorded one, beyond their ranges and which are equal."""
+    if not isinstance(extent, torch.SymInt):
+        return []
+    environment = extent.node.shape_env
+    expressions = [environment.replace(guard.expr) for guard in environment.guards]
+    return [str(expression) for expression in expressions if not _is_implied(expression, environment)]
+
+
+def _is_implied(expression: Any, environment: Any) -> bool:
+    """Whether it follows from the ranges of its symbols."""
+    return bool(environment.bound_sympy(expression).lower)
+
+
 def _guard(symbol: Any, environment: Any) -> None:
     """Let torch compile again for what kernels do not take: numbers below 0, and lengths beyond the largest.
 
     Raises `UnsupportedOperation` where the example is one of these, and for what only kernels of torch could tell.
     """
     example, bounds = environment.backed_var_to_val.get(symbol), environment.var_to_range[symbol]
-    is_bounded = bool(bounds.lower >= 0)
-    if is_bounded and (example is None or bool(bounds.upper <= LARGEST)):
+    is_told = example is None or environment.frozen  # what is exported is guarded no more: kernels raise beyond the largest
+    if bool(bounds.lower >= 0) and (is_told or bool(bounds.upper <= LARGEST)):
         return
-    if example is None or not 0 <= example <= LARGEST:
+    if is_told or not 0 <= example <= LARGEST:
         raise UnsupportedOperation(f"an extent of {symbol}", why=f"it may lie outside of 0..{LARGEST}")
     environment.evaluate_expr(symbol >= 0)
     environment.evaluate_expr(symbol <= LARGEST)
