@@ -61,7 +61,6 @@ from tilewright.machine import Machine
 from tilewright.plan.decisions.inlined_kernels import guessed, seconds_at_peak, with_inlined_kernels
 from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.memory import rare_collections
-from tilewright.plan.search.core import library as core_library
 from tilewright.plan.types import MergedArgument, ModelPlan, joined_dims
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
@@ -72,7 +71,7 @@ from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.plan.whole_model.planning_options import PlanningOptions, options_for
 from tilewright.precision import Precision
 from tilewright.records import replace
-from tilewright.runtime import artifacts, search_core
+from tilewright.runtime import artifacts, search_core, workers
 from tilewright.runtime.tuning import plans as tuned_plans
 
 REWRITES: tuple[Rewrite, ...] = (
@@ -148,8 +147,6 @@ _turn = threading.RLock()
 every thread that computes is one more to wait for when a call of a finished kernel wants that lock back."""
 
 _dump_numbers = count()
-
-core_library.use(search_core.opened)
 
 
 def _forget_turns() -> None:
@@ -352,6 +349,8 @@ def plan_and_generate(
     graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32
 ) -> tuple[ModelPlan, Artifact]:
     """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
+    if for_machine(machine).chain_planner(precision) is None:
+        search_core.begin(len(graph.operators), workers.pool(1).submit)
     with for_machine(machine).compiling_ahead() as told, artifacts.partitions(machine, precision) as kept:
         model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told, answers=kept)
         return model_plan, generate(model_plan)

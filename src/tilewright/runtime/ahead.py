@@ -15,6 +15,7 @@ from dataclasses import field
 from tilewright.interpreter_settings import short_turns
 from tilewright.kernel_source import KernelSource
 from tilewright.machine.cores import usable_cores
+from tilewright.plan.search.core import library
 from tilewright.records import record
 from tilewright.runtime import native, workers
 from tilewright.runtime.compilation import toolchain
@@ -60,6 +61,7 @@ def compiling_ahead() -> Iterator[Ahead]:
     ahead = Ahead(kernel_cache.default(), workers.pool(max(1, usable_cores() - 1)))
     finished = False
     try:
+        ahead.pool.submit(library.finish)
         ahead.pool.submit(native.library)
         with short_turns():
             yield ahead

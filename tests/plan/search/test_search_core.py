@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -114,3 +115,22 @@ def test_plans_are_the_same_without_the_core(
         forget_plans()
         planning_problem.cache_clear()
     assert library.core(builds=True) is not None
+
+
+def test_planning_goes_on_while_another_thread_compiles_the_core() -> None:
+    loaded, is_compiled = library.core(builds=True), threading.Event()
+
+    def opener(*, builds: bool) -> library.Core | None:
+        return loaded if builds and is_compiled.wait(60) else None
+
+    try:
+        library.use(opener)
+        with ThreadPoolExecutor(1) as pool:
+            library.begin(pool.submit)
+            library.searched_by_arrays(2 * library.WORTH_S)
+            assert library.core() is None
+            is_compiled.set()
+            library.finish()
+            assert library.core() is loaded
+    finally:
+        library.use(search_core.opened)

@@ -20,6 +20,8 @@ from tilewright.api.torch.counting import GraphReport
 from tilewright.api.torch.graphs import NAME, compiled, in_eager_mode
 from tilewright.api.torch.options import checked_options
 from tilewright.frontend.torch.element_types import NAMES
+from tilewright.runtime import search_core, workers
+from tilewright.runtime.native import weights
 
 NO_GRADIENTS = "gradients are wanted"
 WARNING = (
@@ -43,6 +45,7 @@ def backend(
     logs.configure()
     internals.register("tilewright", backend)
     chosen = checked_options(options, mode)
+    _begin(gm)
     static = _static(example_inputs) if chosen.freeze else {}
     counts = [len(internals.inner_tensors(example)) for example in example_inputs]
 
@@ -62,6 +65,15 @@ def reset() -> None:
 
 
 backend.reset = reset  # type: ignore[attr-defined]
+
+
+def _begin(module: GraphModule) -> None:
+    """Compile what planning and calls will need, while AOTAutograd works."""
+    if torch.is_grad_enabled():
+        return
+    beside = workers.pool(1)
+    search_core.begin(sum(node.op.startswith("call") for node in module.graph.nodes), beside.submit)
+    beside.submit(weights.library)
 
 
 def _with_gradients(module: GraphModule, examples: Sequence[Any]) -> Callable[[list[Any]], Any]:

@@ -49,7 +49,7 @@ def holding(elements: int, places: Sequence[int], states: Sequence[State]) -> Ho
     numbers = [number for place, state in zip(places, states, strict=True) for number in (place, *_numbers(state))]
     values = b"".join(state[3].values for state in states)
     header = elements, id(VERSION), (4 + len(numbers)) * WORD_BYTES + len(values), len(places)
-    function: Holds = _library().tw_weights_function(bytes((ctypes.c_long * (4 + len(numbers)))(*header, *numbers)) + values)
+    function: Holds = library().tw_weights_function(bytes((ctypes.c_long * (4 + len(numbers)))(*header, *numbers)) + values)
     return function
 
 
@@ -59,14 +59,15 @@ def _numbers(state: State) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)
-def _library() -> ctypes.PyDLL:
+def library() -> ctypes.PyDLL:
+    """The loaded library, compiled or from the cache. Raises `ToolchainError` or `CacheError`."""
     from tilewright.runtime.compilation import libraries
     from tilewright.runtime.native import building
     from tilewright.runtime.store import cache
 
     ours = building.artifact(EXPORTED[1], native.source("weights.c"), platform.machine(), frozenset())
-    _, library = libraries.opened(ours, cache.default(), EXPORTED, ctypes.PyDLL)
+    _, loaded = libraries.opened(ours, cache.default(), EXPORTED, ctypes.PyDLL)
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
-    library.tw_weights_init((ctypes.c_void_p * (len(functions) + 2))(*functions, id(False), id(True)))
-    library.tw_weights_function.argtypes, library.tw_weights_function.restype = (ctypes.c_void_p,), ctypes.py_object
-    return library
+    loaded.tw_weights_init((ctypes.c_void_p * (len(functions) + 2))(*functions, id(False), id(True)))
+    loaded.tw_weights_function.argtypes, loaded.tw_weights_function.restype = (ctypes.c_void_p,), ctypes.py_object
+    return loaded

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -96,21 +97,46 @@ class _State:
     opener: Opener | None = None
     core: Core | None = None
     is_looked_up: bool = False
+    is_begun: bool = False
+    """Whether another thread compiles the core, or has: nobody waits for it."""
     is_built: bool = False
     by_arrays_s: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while the core is compiled."""
+
+    def build(self) -> None:
+        """Compile the core, once; wait where another thread does."""
+        with self.lock:
+            if not self.is_built and self.opener is not None:
+                self.is_built, self.core = True, _declared(self.opener(builds=True))
 
 
 _state = _State()
 
 
-def use(opener: Opener) -> None:
+def use(opener: Opener | None) -> None:
     """Take the core from this opener from here on."""
-    _state.opener, _state.core, _state.is_looked_up, _state.is_built, _state.by_arrays_s = opener, None, False, False, 0.0
+    global _state
+    _state = _State(opener)
 
 
 def searched_by_arrays(seconds: float) -> None:
     """A search took so long without the core."""
     _state.by_arrays_s += seconds
+
+
+def begin(submit: Callable[[Callable[[], None]], object]) -> None:
+    """Have the core compiled by another thread, which `submit` gives what to do, unless there is one: planning goes on without
+    it meanwhile."""
+    if core() is None and not _state.is_begun:
+        _state.is_begun = True
+        submit(_state.build)
+
+
+def finish() -> None:
+    """Wait for a core that was begun."""
+    if _state.is_begun:
+        _state.build()
 
 
 def core(*, builds: bool = False) -> Core | None:
@@ -119,9 +145,18 @@ def core(*, builds: bool = False) -> Core | None:
     if _state.core is None and _state.opener is not None:
         if not _state.is_looked_up:
             _state.is_looked_up, _state.core = True, _declared(_state.opener(builds=False))
-        if _state.core is None and not _state.is_built and (builds or _state.by_arrays_s >= WORTH_S):
-            _state.is_built, _state.core = True, _declared(_state.opener(builds=True))
+        if _state.core is None and (builds or (_state.by_arrays_s >= WORTH_S and not _state.is_begun)):
+            _state.build()
     return _state.core
+
+
+def _forget_builder() -> None:
+    """In a forked child: the thread that compiles is not there."""
+    if _state.core is None:
+        use(_state.opener)
+
+
+os.register_at_fork(after_in_child=_forget_builder)
 
 
 def _declared(loaded: Core | None) -> Core | None:
