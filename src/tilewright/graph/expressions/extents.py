@@ -7,6 +7,7 @@ are equal objects. Two expressions of equal values may still differ where quotie
 The rules that simplify, and the assumption of each:
 
 - floor((b q + r) / b) = q + floor(r / b) needs b >= 1: divisors whose range has 0 in it are refused;
+- floor((floor(a / b) + k) / c) = floor((a + k b) / (b c)) for an integer k;
 - floor(r / b) = 0 needs 0 <= r < b for all values: the range of r, and that of b - r, tell;
 - min(a, b) = a needs a <= b for all values: the range of b - a tells.
 
@@ -165,6 +166,8 @@ def quotient(dividend: Extent, divisor: Extent) -> Extent:
     >>> s = SymbolicExtent("s", 1, 16, 16)
     >>> str(quotient(plus(times(s, 8), 3), 8)), str(quotient(plus(s, 1), 2)), quotient(times(s, 12), s)
     ('s', '(s + 1)//2', 12)
+    >>> str(quotient(plus(quotient(s, 2), 1), 2))
+    '(s + 2)//4'
     """
     if least_extent(divisor) < 1:
         message = f"a division by {divisor}, which may be {least_extent(divisor)}"
@@ -172,12 +175,25 @@ def quotient(dividend: Extent, divisor: Extent) -> Extent:
     whole, rest = _divided(dividend, divisor)
     if least_extent(rest) >= 0 and is_less(rest, divisor):
         return whole
+    inner, inner_divisor = _as_quotient(rest)
+    if inner_divisor != 1:
+        return plus(whole, quotient(inner, times(inner_divisor, divisor)))
     if isinstance(rest, int) and isinstance(divisor, int):
         return plus(whole, rest // divisor)
     (low, high), (least, most) = range_of(rest), range_of(divisor)
     ends = [end // by for end in (low, high) for by in (least, most)]
     text = f"{_in_brackets(rest)}//{_in_brackets(divisor)}"
     return plus(whole, _atom(text, min(ends), max(ends), Operation("//", rest, divisor)))
+
+
+def _as_quotient(extent: Extent) -> tuple[Extent, Extent]:
+    """`(dividend, divisor)` of an extent that is a quotient plus an integer; others by 1."""
+    match _terms(extent):
+        case [(1, (SymbolicExtent(formula=Operation("//", first, second)),))]:
+            return first, second
+        case [(1, (SymbolicExtent(formula=Operation("//", first, second)),)), (added, ())]:
+            return plus(first, times(second, added)), second
+    return extent, 1
 
 
 def ceil_quotient(dividend: Extent, divisor: Extent) -> Extent:

@@ -213,12 +213,12 @@ def _by_running_statistics(call: Call) -> Tensor:
 
 
 def _by_own_statistics(call: Call, x: Tensor) -> Tensor:
-    """One image: the norm of groups of one channel. Several: the mean and the deviation of each channel first."""
+    """One image of known channels: the norm of groups of one channel. Others: the mean and the deviation of each channel first."""
     weight, bias = _weights(call)
     channels = x.shape[1]
-    if 0 in x.shape or not isinstance(channels, int):
-        raise call.refuse("no elements, or channels that are not counted")
-    if x.shape[0] == 1 and len(x.shape) > 2:
+    if 0 in x.shape:
+        raise call.refuse("no elements")
+    if x.shape[0] == 1 and len(x.shape) > 2 and isinstance(channels, int):
         return _group_norm(call, x, channels, call["eps"])
     wide = call.cast(x, wide_type(x.dtype))
     mean, inverse = _moments(call, wide, (0, *range(2, len(x.shape))))
