@@ -146,3 +146,10 @@ def test_no_elements_no_dimensions_and_extents_at_run_time():
     assert not differences(functions | {"gate": F.glu}, torch.randn(0, 4))
     assert not differences({"sum": lambda x: x.sigmoid() - 2}, torch.tensor(0.3))
     assert not differences(functions, torch.randn(5, 6), mode="symbolic")
+
+
+def test_derivatives_that_torch_func_takes():
+    aten = torch.ops.aten
+    functions = {"tanh": aten.tanh_backward, "sigmoid": aten.sigmoid_backward}
+    functions["threshold"] = lambda x, y: aten.threshold_backward(x, y, 0.2)
+    assert not differences(functions, torch.randn(5, 6), torch.tensor([NAN, 0.2, 0.3, 0.1, INF, -1]))

@@ -41,6 +41,14 @@ def test_numbers_are_rounded_as_torch_rounds_them(dtype):
     check(lambda x, s, z: Q.quantize_per_channel(x.reshape(42, 2), s, z, 1, -128, 127, torch.int8), x, scales, zeros)
 
 
+def test_numbers_are_rounded_to_levels_of_quantised_ones():
+    x = torch.cat([torch.arange(-40, 38) / 8, torch.tensor([float("nan"), -0.0])])
+    zeros, scale, single = torch.tensor([0, 5], dtype=torch.int32), torch.tensor([0.3]), torch.fake_quantize_per_tensor_affine
+    check(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.25, 7, -20, 27), x)
+    check(lambda x, z: torch.fake_quantize_per_channel_affine(x.view(40, 2), z / 9 + 0.1, z, 1, -8, 7), x, zeros)
+    check(lambda x, s, z: single(x, s, z[1:], 0, 255), x, scale, zeros)
+
+
 def test_bytes_become_numbers():
     x, scales, zeros = torch.arange(-128, 128, dtype=torch.int8), torch.tensor([0.1, 0.3]), torch.tensor([-3, 5])
     check(lambda x: Q.dequantize_per_tensor(x, 0.1, -7, -128, 127, torch.int8), x)

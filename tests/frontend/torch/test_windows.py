@@ -98,3 +98,11 @@ def test_blocks_and_columns():
     check(lambda x: (F.pixel_shuffle(x, 2), F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 4)), x)
     check(lambda x: F.unfold(x, 2), x[:0])
     check(lambda x: F.unfold(x, (3, 2), (2, 1), (1, 0), (1, 2)), x)
+
+
+def test_windows_of_windows_and_continued_images_of_extents_at_run_time():
+    def pooled(x):
+        mirrored = F.pad(x, (2, 1, 3, 2), mode="reflect")
+        return F.max_pool2d(F.max_pool2d(x, 2), 2), mirrored, F.pad(x, (2, 0, 1, 4), mode="replicate"), F.instance_norm(x)
+
+    check(pooled, torch.randn(2, 3, 9, 7), mode="symbolic")

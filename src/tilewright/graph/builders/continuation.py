@@ -55,9 +55,7 @@ def _gathered(builder: Builder, x: Tensor, axis: int, before: int, behind: int, 
     return builder.record(gather, x, positions, axis, kind="continued")
 
 
-def _mirrored_positions(
-    extent: Extent, begin: Extent, length: Extent, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
+def _mirrored_positions(extent: Extent, begin: Extent, length: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Where `extent` positions lie in a part of `length` that begins at `begin` and is mirrored at its ends."""
     operator, tensor = arange(extent, 0, 1, "int64", name=name, result=result)
     ahead = apply("abs", apply("subtract", operator.body, scalar_of(begin)))

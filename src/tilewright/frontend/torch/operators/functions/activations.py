@@ -171,3 +171,22 @@ def glu(call: Call) -> Tensor:
     before = (slice(None),) * along
     first, second = (call.builder.slice(x, (*before, part)) for part in (slice(None, half), slice(half, None)))
     return call.body(multiply(X, sigmoid(Y)), first, second)
+
+
+# Derivatives, which torch.func takes without gradients of its own
+
+_CHAIN = {"tanh_backward": subtract(1, square(Y)), "sigmoid_backward": multiply(subtract(1, Y), Y)}
+"""By the function's result."""
+
+
+@lowers(*(f"aten.{name}.default" for name in _CHAIN))
+def derivative(call: Call) -> Tensor:
+    """The gradient of the operand, by that of the result and the result."""
+    return call.body(multiply(X, _CHAIN[call.operator]), call.tensor("grad_output"), call.tensor("output"))
+
+
+@lowers("aten.threshold_backward.default")
+def derivative_of_threshold(call: Call) -> Tensor:
+    """The gradient of the result where the operand is above the threshold, else 0."""
+    passed = where(less_equal(Y, Z), 0, X)
+    return call.body(passed, call.tensor("grad_output"), call.tensor("self"), held_operand(call, "threshold", call.result.dtype))

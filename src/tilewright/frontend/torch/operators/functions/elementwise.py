@@ -86,7 +86,7 @@ def product(call: Call) -> Tensor:
     return call.map(function, operand(call, "self", dtype), factor(call, "other", dtype))
 
 
-@lowers("aten.div.Tensor", "aten.div.Scalar")
+@lowers("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.true_divide.Scalar")
 def quotient(call: Call) -> Tensor:
     """The quotient of floats."""
     dtype = call.result.dtype

@@ -37,6 +37,47 @@ def quantized_by_channel(call: Call) -> Tensor:
     return _quantized(call, (_along(call, inverse), _along(call, zeros)))
 
 
+_LEVEL = apply("add", apply("round", apply("multiply", Load(0), apply("divide", Literal(1.0), Load(1)))), Load(2))
+"""x / scale rounded to even, plus the zero point."""
+
+
+@lowers("aten.fake_quantize_per_tensor_affine_cachemask.default")
+def quantized_and_back(call: Call) -> tuple[Tensor, None]:
+    """The multiple of a scale that x is quantised to; which elements are within the range is not given."""
+    return _rounded_to_levels(call, (float(np.float32(call["scale"])), float(_zero_point(call)))), None
+
+
+@lowers("aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default")
+def quantized_and_back_by_tensors(call: Call) -> tuple[Tensor, None]:
+    """The same with scale, zero point and whether it is done as tensors of one element."""
+    scale, zero, enabled = (_single(call, name) for name in ("scale", "zero_point", "fake_quant_enabled"))
+    found, x = _rounded_to_levels(call, (scale, zero)), call.tensor("self")
+    return call.body(apply("where", apply("not_equal", Load(0), Literal(0.0)), Load(1), Load(2)), enabled, found, x), None
+
+
+@lowers("aten.fake_quantize_per_channel_affine_cachemask.default")
+def quantized_and_back_by_channel(call: Call) -> tuple[Tensor, None]:
+    """The same with a scale and a zero point for every index along an axis."""
+    scales, zeros = call.tensor("scale", "float32"), call.tensor("zero_point")
+    return _rounded_to_levels(call, (_along(call, scales), _along(call, zeros))), None
+
+
+def _single(call: Call, name: str) -> Tensor:
+    return call.builder.reshape(call.tensor(name), ())
+
+
+def _rounded_to_levels(call: Call, parameters: Sequence[Operand]) -> Tensor:
+    """ATen (`aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp`) quantises NaN to the least number."""
+    zero, low, high = parameters[1], float(call["quant_min"]), float(call["quant_max"])
+    is_whole = not isinstance(zero, Tensor) or zero.dtype == "int32"
+    if call.result.dtype != "float32" or not is_whole or max(abs(low), abs(high)) > LARGEST_WHOLE:
+        raise call.refuse(f"of {call.result.dtype}, or a zero point that is no int32")
+    bounded = apply("minimum", apply("maximum", _LEVEL, Literal(low)), Literal(high))
+    number = apply("where", apply("isnan", _LEVEL), Literal(low), bounded)
+    body = apply("multiply", apply("subtract", number, Load(2)), Load(1))
+    return call.body(body, call.tensor("self"), *parameters, accumulator="float32")
+
+
 def _quantized(call: Call, parameters: Sequence[Operand]) -> Tensor:
     target, low, high = call.result.dtype, call["quant_min"], call["quant_max"]
     if target not in SMALL or call.tensor("input").dtype not in ("float32", "float16", "bfloat16"):

@@ -213,7 +213,7 @@ def _by_running_statistics(call: Call) -> Tensor:
 
 
 def _by_own_statistics(call: Call, x: Tensor) -> Tensor:
-    """One image of known channels: the norm of groups of one channel. Others: the mean and the deviation of each channel first."""
+    """One image of known channels: the norm of groups of one channel. Others: mean and deviation of each channel first."""
     weight, bias = _weights(call)
     channels = x.shape[1]
     if 0 in x.shape:
