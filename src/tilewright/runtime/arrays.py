@@ -82,6 +82,8 @@ def views(values: tuple[Any, ...]) -> tuple[Array, ...] | None:
     True
     """
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    if tensor is not None and differentiates_forward():
+        return None
     arrays = []
     for value in values:
         if type(value) is tensor:
@@ -124,7 +126,21 @@ def is_torch_tensor(x: object) -> bool:
     return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
 
 
+def differentiates_forward() -> bool:
+    """Whether torch differentiates forward: tensors may be dual then."""
+    forward = sys.modules.get("torch.autograd.forward_ad")
+    return forward is not None and forward._current_level >= 0
+
+
+def refuse_tangent(x: Any) -> None:
+    """Raise `UnsupportedOperation` for a dual tensor of torch: its tangent would be lost."""
+    if differentiates_forward() and sys.modules["torch.autograd.forward_ad"].unpack_dual(x).tangent is not None:
+        why, hint = "kernels compute no derivatives", "pass torch.autograd.forward_ad.unpack_dual(x).primal"
+        raise UnsupportedOperation("a tensor with a tangent cannot be passed to a kernel", why=why, hint=hint)
+
+
 def _from_torch(x: Any) -> Array:
+    refuse_tangent(x)
     try:
         array: Array = x.numpy()
     except (TypeError, RuntimeError) as problem:

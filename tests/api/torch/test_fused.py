@@ -121,6 +121,15 @@ def test_gradients_types_and_shapes_that_do_not_fit_are_refused() -> None:
     torch.testing.assert_close(mlp(x, *weights), expected_mlp(x, *weights, "gelu"))
     with torch.enable_grad(), pytest.raises(tw.UnsupportedOperation, match="requires a gradient"):
         mlp(x, *weights)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(q, q)
+        for called in (attention, tw.jit(lambda q, k, v: q * 2)):
+            with pytest.raises(tw.UnsupportedOperation, match="tangent"):
+                called(dual, k, v)
+        with pytest.raises(Exception, match="differentiates forward"):
+            torch.compile(attention, backend="aot_eager")(dual, k, v, enable_gqa=True)
+    with pytest.raises(tw.ShapeError, match="b1 has 2 dimensions"):
+        mlp(x, weights[0], weights[1][None], *weights[2:])
     with pytest.raises(tw.DTypeError, match="float64"):
         attention(q.double(), k, v)
     with pytest.raises(tw.ShapeError, match="wide"):

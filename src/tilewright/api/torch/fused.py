@@ -14,7 +14,7 @@ import torch
 
 from tilewright.api import torch_internals as internals
 from tilewright.api.jit import jit
-from tilewright.api.torch_operators.calls import no_gradient
+from tilewright.api.torch_operators.calls import check_no_tangents, no_gradient
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
 from tilewright.frontend.tracing import functions
 from tilewright.frontend.tracing.attention import scaled_dot_product_attention
@@ -87,6 +87,9 @@ def mlp(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, activation: str = "gelu") ->
             f"activation={activation!r} is not known", where="mlp", hint=f"choose from {', '.join(ACTIVATIONS)}"
         )
     _check("mlp", {"x": x, "w1": w1, "w2": w2}, {"b1": b1, "b2": b2})
+    for name, tensor, rank in (("w1", w1, 2), ("b1", b1, 1), ("w2", w2, 2), ("b2", b2, 1)):
+        if tensor is not None and tensor.dim() != rank:
+            raise ShapeError(f"mlp: {name} has {tensor.dim()} dimensions, not {rank}")
     tensors = x, w1, b1, w2, b2
     return (torch.ops.tilewright.mlp if _is_recorded(tensors) else _run_mlp)(*tensors, activation)
 
@@ -171,6 +174,7 @@ _attention_operator = torch.library.custom_op("tilewright::attention", _run_atte
 @_attention_operator.register_fake  # type: ignore[untyped-decorator]
 def _(q: Any, k: Any, v: Any, attn_mask: Any, *_: Any) -> Any:
     """The result's shape. Equal extents are guarded to stay equal, as operators of torch do."""
+    check_no_tangents("attention")
     if not q.dim() == k.dim() == v.dim() >= 2:
         raise ShapeError("attention: q, k and v have as many dimensions, at least two")
     equal = [(q.shape[-1], k.shape[-1]), *zip(k.shape[:-1], v.shape[:-1], strict=True)]
@@ -197,6 +201,7 @@ _mlp_operator = torch.library.custom_op("tilewright::mlp", _run_mlp, mutates_arg
 
 @_mlp_operator.register_fake  # type: ignore[untyped-decorator]
 def _(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, activation: str) -> Any:
+    check_no_tangents("mlp")
     torch._check(x.shape[-1] == w1.shape[1], lambda: f"x is {x.shape[-1]} wide and w1 {w1.shape[1]}")
     torch._check(w1.shape[0] == w2.shape[1], lambda: f"w1 gives {w1.shape[0]} values and w2 takes {w2.shape[1]}")
     return x.new_empty((*x.shape[:-1], w2.shape[0]))

@@ -29,6 +29,7 @@ from tilewright.api.torch_operators.structures import (
 )
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.types import SymbolicExtent
+from tilewright.runtime.arrays import differentiates_forward
 
 
 class Recorded:
@@ -132,6 +133,14 @@ def no_gradient(what: str) -> UnsupportedOperation:
     )
 
 
+def check_no_tangents(what: str) -> None:
+    """Raise `UnsupportedOperation` where torch records a call while it differentiates forward: which tensors are dual, fakes do
+    not tell."""
+    if differentiates_forward():
+        text, hint = f"{what} is recorded while torch differentiates forward", "call it without torch.compile"
+        raise UnsupportedOperation(text, why="kernels compute no derivatives", hint=hint)
+
+
 @torch.library.custom_op("tilewright::call", mutates_args=(), schema="(str function, Tensor[] tensors) -> Tensor[]")  # type: ignore[untyped-decorator]
 def call(function: str, tensors: list[Any]) -> list[Any]:
     """The outputs of a jitted function, by the key of the entry that recording has made. No gradients."""
@@ -144,6 +153,7 @@ def call(function: str, tensors: list[Any]) -> list[Any]:
 @call.register_fake  # type: ignore[untyped-decorator]
 def _(function: str, tensors: list[Any]) -> list[Any]:
     """The outputs' shapes and types, from the traced graph."""
+    check_no_tangents(function)
     entry = entry_of(function)
     extents = [
         pair for shape, tensor in zip(entry.shapes, tensors, strict=True) for pair in zip(shape, tensor.shape, strict=True)
