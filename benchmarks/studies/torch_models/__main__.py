@@ -5,13 +5,15 @@
 
 *Times*: a process a model, one thread; contenders take turns, and minima of their process time over the rounds count. Errors are
 against float64. *Compilation*: seconds from the call of torch.compile to the end of the first call, in a process whose caches are
-empty (a calibration of the machine is kept), and in a second one, which finds those of the first. Compilers are processes, too:
-wall time counts. Transformers have four layers, or with `--full` those of the published models.
+empty (a calibration of the machine is kept, and the bytecode of modules, which installation makes), and in a second one, which
+finds those of the first. Compilers are processes, too: wall time counts. Transformers have four layers, or with `--full` those
+of the published models.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import shutil
@@ -22,6 +24,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import tilewright
 from benchmarks.studies.parts.command_line import earlier, names_of
 from benchmarks.studies.torch_models.bounds import judged
 from benchmarks.studies.torch_models.contenders import CONTENDERS
@@ -94,6 +97,7 @@ def main(arguments: Sequence[str]) -> None:
     """Measure, and print tables of all that is known."""
     options = parse(arguments)
     restart_if_unfair(1)
+    compileall.compile_dir(Path(tilewright.__file__).parent, quiet=1)
     found = earlier(options.known)
     for name in options.models:
         found.setdefault(name, {}).update(measured(name, options))

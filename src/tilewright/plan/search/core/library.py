@@ -16,13 +16,9 @@ from typing import Protocol, TypeVar
 from tilewright import package_files
 from tilewright.plan.search.core.data import BeyondLimits, Packed
 
-SELDOM, OFTEN = "seldom.c", "often.c"
-"""Levels of optimization of the files that follow: `-O0` and `-Og`. OFTEN is for a third of the text, where searches spend two
-thirds of their time. With `-Og` for all, the compiler takes twice as long, and searches, a tenth of planning, 0.8 of the time."""
 FILES = (
-    *(SELDOM, "base.c", "problem.c", "reading.c", OFTEN, "views.c", "footprints.c", SELDOM, "regions.c", OFTEN, "price.c"),
-    *(SELDOM, "orders.c", OFTEN, "tables.c", SELDOM, "options.c", OFTEN, "pricing.c", SELDOM, "best.c", OFTEN, "bounds.c"),
-    *(SELDOM, "search.c", "entries.c", "refine.c"),
+    *("optimized.c", "base.c", "problem.c", "reading.c", "views.c", "footprints.c", "regions.c", "price.c", "orders.c"),
+    *("tables.c", "options.c", "pricing.c", "best.c", "bounds.c", "search.c", "entries.c", "refine.c"),
 )
 """In the order in which one compiler reads them."""
 EXPORTED = ("tw_extents", "tw_above_trees", "tw_search", "tw_least_times", "tw_refine")

@@ -1,3 +1,0 @@
-#ifndef __clang__
-#pragma GCC optimize("O0")
-#endif
