@@ -177,7 +177,7 @@ def test_memory_formats_and_element_types_are_torch_s() -> None:
 
 def test_random_numbers_are_drawn_by_torch_in_its_order() -> None:
     model, x = (
-        nn.Sequential(nn.Linear(16, 64), nn.Dropout(), nn.ReLU(), nn.Linear(64, 8), nn.Dropout()).train(),
+        nn.Sequential(nn.Linear(16, 256), nn.Dropout(), nn.ReLU(), nn.Linear(256, 8), nn.Dropout()).train(),
         torch.randn(4, 16),
     )
     run = compiled(model)
@@ -187,6 +187,14 @@ def test_random_numbers_are_drawn_by_torch_in_its_order() -> None:
     assert same(got, model(x))
     (report,) = counting.reports()
     assert report.parts == len(report.eager) == 2
+
+
+def test_one_call_is_a_part_if_it_is_large_and_else_counted() -> None:
+    for count, parts, left in ((16, 1, 2), (4096, 2, 1)):
+        run = compiled(lambda x: nn.functional.dropout(x.relu() + 1, 0.5).tanh())
+        run(torch.randn(count))
+        report = counting.reports()[-1]
+        assert (report.parts, len(report.eager)) == (parts, left)
 
 
 def test_autocast_is_part_of_the_graph() -> None:

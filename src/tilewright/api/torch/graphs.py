@@ -12,7 +12,7 @@ from torch.fx import GraphModule
 
 from tilewright.api import torch_internals as internals
 from tilewright.api.torch import counting
-from tilewright.api.torch.counting import EagerNode, GraphReport
+from tilewright.api.torch.counting import GraphReport
 from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.parts import Parts, in_parts, without_examples
@@ -149,9 +149,8 @@ def _whole(module: GraphModule, recording: Recording, weights: Weights, options:
 def _parts(module: GraphModule, recording: Recording, weights: Weights, options: BackendOptions, why: str) -> Parts:
     """What can be compiled of a graph. `why` says why not all of it, where that has another reason than calls."""
     names = {node.name for node in recording.refused}
-    parts, problems = in_parts(module, names, weights, options, PART_NAME)
-    eager = counting.eager_nodes(recording.refused)
-    eager += tuple(EagerNode(part, "a part", reason, "") for part, reason in problems.items())
+    parts, others = in_parts(module, names, weights, options, PART_NAME)
+    eager = (*counting.eager_nodes(recording.refused), *others)
     _tell(GraphReport(NAME, parts.operators, len(parts.parts), eager, why), [part.unit for part in parts.parts.values()])
     return parts
 

@@ -5,33 +5,33 @@ from __future__ import annotations
 import operator as python_operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
 
 from tilewright.api import torch_internals as internals
+from tilewright.api.torch import counting
+from tilewright.api.torch.counting import EagerNode
 from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.units import Unit, unit_of
 from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
-from tilewright.frontend.torch.extents import extent_of
+from tilewright.frontend.torch.extents import extent_of, shape_of
 from tilewright.frontend.torch.program import BUG, Recording
-from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of
+from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of, planned_extent
 from tilewright.records import record
 
 PREFIX = "compiled_part_"
-HEAVY = frozenset(
-    (
-        *("addmm", "baddbmm", "bmm", "convolution", "linear", "matmul", "mm"),
-        *("_scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_attention", "_softmax", "embedding"),
-        *("_native_batch_norm_legit_no_training", "native_group_norm", "native_layer_norm", "mean", "sum", "var_mean"),
-        *("_adaptive_avg_pool2d", "avg_pool2d", "max_pool2d_with_indices"),
-    )
-)
-"""Operators of which one alone may gain."""
+TOO_SMALL = "a kernel would take as long"
+"""Why calls that could be compiled are not."""
 LEAST_CALLS = 2
-"""Of others, in a part: a call of a part costs as much as two of torch's."""
+"""Of a part, whatever it computes: a call of a part takes as long as two of torch's (9 and 4.5 us, Zen 4)."""
+LEAST_ELEMENTS = 4096
+"""That an operator reads or writes with which a part of one call pays. Kernels' time counts from there on."""
+SLOWER = frozenset(("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "topk", "lgamma", "erfinv"))
+"""Operators that torch computes faster than kernels do: one alone never pays."""
 
 
 @record(eq=False)
@@ -98,13 +98,15 @@ class _InParts:
 
 def in_parts(
     module: GraphModule, refused: Collection[str], weights: Weights, options: BackendOptions, name: str
-) -> tuple[Parts, dict[str, str]]:
-    """Compile a module around the nodes of these names, and what became of parts that could not be compiled: reasons by name.
+) -> tuple[Parts, tuple[EagerNode, ...]]:
+    """Compile a module around the nodes of these names; what else stays in eager mode: small parts, and those that failed.
 
     Raises `UnsupportedOperation` where no part is left.
     """
     copy = _copied(module)
-    chosen = [part for part in internals.parts_of(copy, _supported(copy, refused)) if _gains(part)]
+    found = internals.parts_of(copy, _supported(copy, refused))
+    chosen = [part for part in found if _gains(part)]
+    small = counting.eager_nodes({node: TOO_SMALL for part in found if part not in chosen for node in _computing(part)})
     if not chosen:
         raise UnsupportedOperation("a graph without parts that gain")
     drawn = _drawn(copy)
@@ -123,7 +125,8 @@ def in_parts(
             problems[call.target] = f"{BUG}{type(problem).__name__}: {problem}"
     if not parts:
         raise UnsupportedOperation("a graph without parts", why="; ".join(problems.values()))
-    return Parts(_freed(fused, parts), parts), problems
+    failed = (EagerNode(part, "a part", reason, "") for part, reason in problems.items())
+    return Parts(_freed(fused, parts), parts), (*small, *failed)
 
 
 def _copied(module: GraphModule) -> GraphModule:
@@ -181,9 +184,25 @@ def _drawn(module: GraphModule) -> list[str]:
 
 
 def _gains(part: Sequence[Node]) -> bool:
-    """Whether a part may be faster than its calls in eager mode."""
-    calls = [_operator(node) for node in part if internals.computes(node.target)]
-    return len(calls) >= LEAST_CALLS or not HEAVY.isdisjoint(calls)
+    """Whether a part may be faster than its calls in eager mode.
+
+    No price decides. Plans have one for kernels alone, and torch's take 0.1 to 50 times as long (docs/decisions/torch.md); nor
+    should a part be planned, for seconds perhaps, to be dropped.
+    """
+    calls = _computing(part)
+    return len(calls) >= LEAST_CALLS or any(_operator(node) not in SLOWER and _elements(node) >= LEAST_ELEMENTS for node in calls)
+
+
+def _computing(part: Sequence[Node]) -> list[Node]:
+    """The calls that are more than views."""
+    return [node for node in part if internals.computes(node.target)]
+
+
+def _elements(node: Node) -> int:
+    """Of the largest tensor that a call reads or writes, as far as examples tell; at the hints of extents of run time."""
+    examples = [one.meta.get("val") for one in (node, *node.all_input_nodes)]
+    flat = [tensor for one in examples for tensor in (one if isinstance(one, list | tuple) else (one,))]
+    return max((prod(map(planned_extent, shape_of(one))) for one in flat if isinstance(one, torch.Tensor)), default=0)
 
 
 def _operator(node: Node) -> str:
