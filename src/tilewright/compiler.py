@@ -53,6 +53,7 @@ from tilewright.graph.rewrites.masks import HoistMasks, PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.redundancy import CanonicalBodies, CommonSubexpressions, DeadCode
 from tilewright.graph.rewrites.short_operands import ShortOperands
+from tilewright.graph.rewrites.weights_of_bytes import WeightsOfBytes
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import check_sizes, verify, verify_stage
@@ -86,6 +87,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not
     CommonSubexpressions(),  # before FoldWrites: afterwards equal operators would write to different places
     MarkExact(),  # before anything rounds otherwise; behind CommonSubexpressions, so that a choice reads what it compares
+    WeightsOfBytes(),  # before FoldWrites and ElementTypes, behind which what makes weights is no chain of plain maps
     FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
     ElementTypes(),  # before maps are fused: conversions are maps, which then join their neighbours
     SingleColumns(),  # before FlattenTensors, which then takes a column's dimension for none

@@ -89,6 +89,8 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
         return Refusal(NAME, Mismatch.POSITIONS)
     for per_byte, is_whole, has_zeros, body in _bodies():
         if operator.body == body:
+            if not _are_of_types(problem.reads, per_byte, is_whole):
+                return Refusal(NAME, Mismatch.ELEMENT_TYPE)
             axes = _axes(operator, per_byte)
             numbers = ("per_byte", per_byte), ("is_whole", int(is_whole)), ("has_zeros", int(has_zeros))
             return (LeafBinding(NAME, tuple(axes.items()), (), numbers),) if axes else Refusal(NAME, Mismatch.LANES)
@@ -103,6 +105,13 @@ def _bodies() -> tuple[tuple[int, bool, bool, Scalar], ...]:
         for is_whole, body in ((False, body_of_floats), (True, body_of_integers))
         for has_zeros in (False, True)
     )
+
+
+def _are_of_types(reads: tuple[str, ...], per_byte: int, is_whole: bool) -> bool:
+    """Whether words and rows have the types in which programs load them; scales and zero points may have any."""
+    rows = ("int8" if is_whole else "float32",) * per_byte
+    of_blocks = ("float32", "float32") if is_whole else ()
+    return reads[: 1 + per_byte] == ("uint8", *rows) and reads[2 + per_byte :][: len(of_blocks)] == of_blocks
 
 
 def _axes(operator: Operator, per_byte: int) -> dict[str, str]:

@@ -20,6 +20,10 @@ from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.records import record
 
 WORD_BYTES = 4
+PANEL_COLUMNS = 32
+"""Columns that stand side by side where weights are read in the order of the sum: two vectors of 512 bits."""
+MOST_ROWS = 16
+"""Rows of float32 up to which it is faster to unpack weights for every few of them than to read them as float32."""
 ROW, PANEL, COLUMN, BLOCK, GROUP, BYTE = (axis_index(axis) for axis in ("row", "panel", "column", "block", "group", "byte"))
 
 

@@ -22,17 +22,21 @@ from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import completed, is_at_most
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad
-from tilewright.graph.builders.nbits_matmul import WORD_BYTES, PackedWeights, RoundedRows, nbits_matmul, numbers_of_bytes
+from tilewright.graph.builders.nbits_matmul import (
+    MOST_ROWS,
+    PANEL_COLUMNS,
+    WORD_BYTES,
+    PackedWeights,
+    RoundedRows,
+    nbits_matmul,
+    numbers_of_bytes,
+)
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 
-PANEL = 32
-"""Columns that stand side by side where weights are read in the order of the sum: two vectors of 512 bits."""
-MOST_ROWS = 16
-"""Rows of float32 up to which it is faster to unpack weights for every few of them than to read them as float32."""
 ROUNDED = 4
 """The `accuracy_level` at which rows may be rounded to 8 bits."""
 STEPS = 127.0
@@ -134,14 +138,14 @@ class MatMulNBits:
             scales=builder.constant(_panels(known[scales.name].reshape(self.N, self._blocks)), scales.name),
             zeros=zeros,
             middle=_MIDDLE_OF_4 if self.bits == 2 else self._middle,
-            panels=-(-self.N // PANEL),
+            panels=-(-self.N // PANEL_COLUMNS),
             blocks=self._blocks,
             words=self.block_size * self._stored_bits // 8 // WORD_BYTES,
-            columns=PANEL,
+            columns=PANEL_COLUMNS,
         )
         operand = self._rounded(builder, self._in_blocks(builder, rows)) if is_rounded else self._whole(builder, rows)
         product = builder.record(nbits_matmul, operand, weights, kind="nbits_matmul")
-        columns = -(-self.N // PANEL) * PANEL
+        columns = -(-self.N // PANEL_COLUMNS) * PANEL_COLUMNS
         return _first_columns(builder, builder.reshape(product, (m, columns)), self.N)
 
     def _in_blocks(self, builder: Builder, rows: Tensor) -> Tensor:
@@ -193,7 +197,7 @@ class MatMulNBits:
         return max(self.bits, 4)
 
     def _words(self, numbers: Any) -> Any:
-        """The bytes of numbers (N, K) in panels of words, [panels][blocks][words of a block][PANEL][4].
+        """The bytes of numbers (N, K) in panels of words, [panels][blocks][words of a block][PANEL_COLUMNS][4].
 
         Of 4 bits, a word's lower halves are four steps of the sum, and its upper halves the next four.
         """
@@ -319,6 +323,6 @@ def _panels(array: Any) -> Any:
 
 def _in_panels(array: Any) -> Any:
     """(n, ...) as (panels, columns of a panel, ...); columns that there are not are 0."""
-    behind = -array.shape[0] % PANEL
+    behind = -array.shape[0] % PANEL_COLUMNS
     padded = np.pad(array, [(0, behind)] + [(0, 0)] * (array.ndim - 1)) if behind else array
-    return padded.reshape(-1, PANEL, *array.shape[1:])
+    return padded.reshape(-1, PANEL_COLUMNS, *array.shape[1:])
