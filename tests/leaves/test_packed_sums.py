@@ -118,3 +118,14 @@ def test_another_formula_is_not() -> None:
     moved = replace(found.reads[2], indices=(*found.reads[2].indices[:-1], found.reads[2].indices[-1] + 1))
     apart = replace(found, reads=(*found.reads[:2], moved, *found.reads[3:]))
     assert match(Problem.of(apart, tensors)) == Refusal("packed sums", Mismatch.LANES)
+
+
+@pytest.mark.parametrize(("bits", "level"), [(8, 0), (4, 4)])
+def test_operands_of_other_types_are_refused(bits: int, level: int) -> None:
+    """Programs load words and rows as they are."""
+    graph = compiler.rewrite(product(2, bits=bits, level=level))
+    operator = next(one for one in graph.operators if isinstance(match(Problem.of(one, graph.by_name)), tuple))
+    problem = Problem.of(operator, graph.by_name)
+    for number in (0, 1):
+        types = tuple("float16" if place == number else dtype for place, dtype in enumerate(problem.reads))
+        assert match(replace(problem, reads=types)) == Refusal("packed sums", Mismatch.ELEMENT_TYPE)

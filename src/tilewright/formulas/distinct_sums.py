@@ -21,9 +21,21 @@ def distinct_sums(*terms: Any) -> Any:
     """
     factors = terms[::2]
     counts = np.broadcast_arrays(*(np.asarray(count, np.int64) for count in terms[1::2]))
+    if _are_digits(sorted((factor, int(count.max())) for factor, count in zip(factors, counts, strict=True) if count.size)):
+        return np.asarray(prod(counts))
     tiles = list(zip(*(count.ravel().tolist() for count in counts), strict=True))
     sizes = {tile: _size(factors, tile) for tile in set(tiles)}
     return np.array([sizes[tile] for tile in tiles], np.int64).reshape(counts[0].shape)
+
+
+def _are_digits(terms: Sequence[tuple[int, int]]) -> bool:
+    """Whether every term is farther apart than the smaller ones reach, as in packed arrays: the numbers of values multiply."""
+    reach = 0
+    for at, (factor, count) in enumerate(terms):
+        if gcd(*(larger for larger, _ in terms[at:])) <= reach:
+            return False
+        reach += factor * (count - 1)
+    return True
 
 
 @lru_cache(maxsize=1 << 14)

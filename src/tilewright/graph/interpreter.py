@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES, exact_element_type
 from tilewright.graph.expressions.extents import dimensions_of, value_of
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.numpy_types import number_of, rounded_once
@@ -238,6 +239,9 @@ def _gather(access: Access, array: Array, box: Box, added: Mapping[int, Array], 
     """
     if _is_plain(access):
         return _view(access, array, box)
+    seen = _strided(access, array, box)
+    if seen is not None:
+        return seen
     grids = box.grids()
     positions = [np.asarray(index.evaluate(grids)) for index in access.indices]
     real = np.ones((1,) * len(grids), bool)
@@ -282,6 +286,29 @@ def _view(access: Access, array: Array, box: Box) -> Array:
     for position, extent in zip(sorted(where), part.shape, strict=True):
         shape[position] = extent
     return part.reshape(shape)
+
+
+def _strided(access: Access, array: Array, box: Box) -> Array | None:
+    """A view of what an access addresses, one dimension for every axis of the box; None where it is not affine, or leaves the
+    array."""
+    if not access.is_affine() or any(len(index.axes()) != len(index.terms) for index in access.indices):
+        return None
+    last = {name: stop - 1 for name, (_, stop) in box.ranges.items()}
+    first = {name: start for name, (start, _) in box.ranges.items()}
+    corners = [_corners(index, first, last) for index in access.indices]
+    if any(low < 0 or high >= extent for (low, high), extent in zip(corners, array.shape, strict=True)):
+        return None
+    pairs = list(zip(access.indices, array.strides, strict=True))
+    steps = {name: sum(index.coefficient(name) * stride for index, stride in pairs) for name in box.ranges}
+    shape = tuple(stop - start if name in access.axes() else 1 for name, (start, stop) in box.ranges.items())
+    begin = tuple(slice(index.evaluate(first), None) for index in access.indices)
+    return np.lib.stride_tricks.as_strided(array[begin], shape, tuple(steps.values()))
+
+
+def _corners(index: Index, first: Mapping[str, int], last: Mapping[str, int]) -> tuple[int, int]:
+    """The least and the largest value of an affine index."""
+    ends = [(factor * first[str(name)], factor * last[str(name)]) for name, factor in index.terms]
+    return index.constant + sum(map(min, ends)), index.constant + sum(map(max, ends))
 
 
 def product_sum(operator: Operator, loads: Sequence[Array], box: Box, sum_error: SumError | None) -> Array:
@@ -402,5 +429,9 @@ def _store(operator: Operator, output: Array, box: Box, block: Array) -> None:
         order = [kept.index(str(index)) for index in operator.write.indices if index.is_axis()]
         slices = tuple(slice(*inner.ranges[str(i)]) if i.is_axis() else i.constant for i in operator.write.indices)
         output[slices] = block.transpose(order)
+        return
+    seen = _strided(operator.write, output, inner)
+    if seen is not None and seen.shape == block.shape:
+        seen[...] = block
     else:
         output[tuple(index.evaluate(inner.grids()) for index in operator.write.indices)] = block

@@ -150,14 +150,15 @@ class _Folding:
     def _scaled(
         self, operator: Operator, product: Operator, weight: int, factor: Scalar, positions: Mapping[str, Index]
     ) -> Operator | None:
-        """The operator that multiplies weights by a factor; None where the factor has other axes than the weights' own.
+        """The operator that multiplies weights by a factor; None where the factor has other axes than the weights' own, and for
+        weights of a shorter type, which would be rounded again.
 
         It is as wide as the weights: an axis that walks a part of a dimension is no axis of it.
         """
         access = product.reads[weight]
-        if not self._is_plain_constant(access):
-            return None
         tensor = self.tensors[access.tensor]
+        if not self._is_plain_constant(access) or tensor.dtype != "float32":
+            return None
         whole = [(n, str(index)) for n, index in enumerate(access.indices) if _is_whole(product, index, tensor.shape[n])]
         axis_positions = {axis: axis_index(f"d{n}") for n, axis in whole}
         reads = [Access(tensor.name, tuple(axis_index(f"d{n}") for n in range(len(tensor.shape))))]

@@ -16,6 +16,7 @@ from tilewright.compiler import rewrite
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
+from tilewright.graph.rewrites.constant_factors import FoldAffineIntoWeights
 from tilewright.graph.rewrites.constants.constant_part import split
 from tilewright.graph.types import Graph, Operator, Tensor
 from tilewright.graph.verifier import verify
@@ -122,3 +123,11 @@ def test_sums_that_cancel_are_not_multiplied_out(function: Callable[[Any, Any], 
     expected = function(x.astype("f8"), y.astype("f8"))
     found = tw.jit(function, target="x86-64-v3", threads=1)(x, y)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5)
+
+
+def test_short_weights_are_not_rounded_again() -> None:
+    builder = Builder("f")
+    x, w = builder.input("x", (5, 6), "bfloat16"), builder.cast(builder.constant(W), "bfloat16")
+    gained = builder.map("multiply", builder.einsum("mk,kn->mn", x, w, dtype="float32"), builder.constant(S))
+    graph = builder.graph((gained.name,))
+    assert FoldAffineIntoWeights().run(graph) == graph

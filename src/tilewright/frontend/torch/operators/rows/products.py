@@ -139,6 +139,17 @@ def integer_product(call: Call) -> Tensor:
     return call.builder.record(einsum_operator.integer_matmul, left, right, kind="integer_matmul")
 
 
+@lowers("aten._weight_int8pack_mm.default")
+def product_with_bytes(call: Call) -> Tensor:
+    """The product with the transpose of an int8 matrix, whose rows have scales; rounded once."""
+    dtype = call.result.dtype
+    x, weight, scales = call.tensor("self"), call.tensor("mat2", dtype), call.tensor("scales")
+    found = _product(call, x, call.builder.transpose(weight, (1, 0)), wide_type(dtype))
+    return call.builder.body(
+        apply("multiply", Load(0), Load(1)), found, scales, dtype=dtype, accumulator=found.dtype, kind="scale"
+    )
+
+
 @lowers("aten._trilinear.default")
 def trilinear(call: Call) -> Tensor:
     """Products of three tensors, each without some of the dimensions, summed along some: a bilinear layer."""
