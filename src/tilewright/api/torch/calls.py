@@ -160,7 +160,18 @@ class _Describer:
             base, before = f"given[{self._places[owner]}]", self._offset_before(owner)
         else:
             base, before = f"made[{self.numbers.setdefault(owner, len(self.numbers))}]", ""
-        return base if owner is output else _Layout.of(example, self._dimensions).view(base, before)
+        return base if owner is output else _Layout.of(example, self._dimensions).view(self._typed(base, owner, example), before)
+
+    def _typed(self, base: str, owner: Node, example: Any) -> str:
+        """The owner's elements as those of the view's type. Raises `UnsupportedOperation` for elements of another size."""
+        dtype = owner.meta["val"].dtype
+        if dtype == example.dtype:
+            return base
+        if dtype.itemsize != example.dtype.itemsize:
+            raise UnsupportedOperation(
+                f"an output that is a view of {dtype} as {example.dtype}", why="elements have another size"
+            )
+        return f"{base}.view(types[{_TYPES.index(example.dtype)}])"
 
     def _offset_before(self, owner: Node) -> str:
         """Of an argument in its storage: torch's compiler promises its strides, and not where it begins."""
@@ -178,13 +189,25 @@ def _check(example: Any) -> None:
 
 
 def _owners(graph: Graph) -> dict[int, Node]:
-    """By storage, the first node whose value has it: all others are its views."""
+    """By storage, the first node whose value has it: all others are its views.
+
+    Where a pass of torch has put another call in the place of one, examples of views still have the storage of the old one.
+    """
     owners: dict[int, Node] = {}
     for node in graph.nodes:
         example = node.meta.get("val")
         if isinstance(example, torch.Tensor) and example.layout is torch.strided:
-            owners.setdefault(internals.storage_of(example), node)
+            base = _base(node)
+            owner = node if base is None else owners.get(internals.storage_of(base), node)
+            owners.setdefault(internals.storage_of(example), owner)
     return owners
+
+
+def _base(node: Node) -> Any:
+    """The example of the tensor that a call of a view operator views."""
+    is_view = isinstance(node.target, torch._ops.OpOverload) and node.target.is_view
+    example = node.all_input_nodes[0].meta.get("val") if is_view and node.all_input_nodes else None
+    return example if isinstance(example, torch.Tensor) and example.layout is torch.strided else None
 
 
 def _dimensions(placeholders: Sequence[Node]) -> dict[str, str]:

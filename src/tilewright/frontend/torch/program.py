@@ -256,7 +256,9 @@ class Recording:
             if result is None and said.is_used:
                 raise call.refuse(f"its result {number} is not computed")
             if result is not None and (result.shape, result.dtype) != (said.shape, said.dtype):
-                text = f"{BUG}a result {result.dtype}{list(map(str, result.shape))}"
+                is_known = result.dtype != said.dtype or all(isinstance(one, int) for one in (*result.shape, *said.shape))
+                text = BUG if is_known else "of extents that torch has compared, "
+                text += f"a result {result.dtype}{list(map(str, result.shape))}"
                 raise call.refuse(f"{text} where torch has {said.dtype}{list(map(str, said.shape))}")
 
     # Programs
