@@ -8,6 +8,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from tilewright.graph.numpy_types import is_short_float
+
 NAMES: dict[torch.dtype, str] = {
     getattr(torch, name): name
     for name in (
@@ -16,6 +18,15 @@ NAMES: dict[torch.dtype, str] = {
     )
 }
 TYPES: dict[str, torch.dtype] = {name: dtype for dtype, name in NAMES.items()}
+
+
+def wide_type(dtype: str) -> str:
+    """The type to compute in: float32 for halves, which are rounded once behind.
+
+    >>> wide_type("bfloat16"), wide_type("int64")
+    ('float32', 'int64')
+    """
+    return "float32" if is_short_float(dtype) else dtype
 
 
 def numpy_view(tensor: torch.Tensor) -> np.ndarray[Any, Any]:

@@ -30,15 +30,6 @@ def per_dimension(numbers: Sequence[int], rank: int) -> tuple[int, ...]:
     return tuple(numbers) if len(numbers) == rank else tuple(numbers) * rank
 
 
-def computed_type(dtype: str) -> str:
-    """The type that elements are summed in: short floating-point numbers in float32, and rounded once behind.
-
-    >>> computed_type("bfloat16"), computed_type("int64")
-    ('float32', 'int64')
-    """
-    return "float32" if dtype in ("float16", "bfloat16") else dtype
-
-
 def nothing(call: Call) -> Tensor:
     """The result of a call that has no elements. Raises `UnsupportedOperation` where it has some, or may have."""
     shape = call.result.shape

@@ -36,6 +36,7 @@ from tilewright.frontend.torch.bodies import (
     where,
 )
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.numbers import as_operand, check_divisor, factor, operand, rounded
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
@@ -184,7 +185,7 @@ def sum_with_product(call: Call) -> Tensor:
 def between(call: Call) -> Tensor:
     """`self + weight (end - self)`, from the nearer end."""
     dtype = call.result.dtype
-    weight = operand(call, "weight", "float32" if dtype in ("float16", "bfloat16") else dtype)
+    weight = operand(call, "weight", wide_type(dtype))
     near = add(X, multiply(Z, subtract(Y, X)))
     far = subtract(Y, multiply(subtract(Y, X), subtract(1, Z)))
     body = where(less(absolute(Z), 0.5), near, far)

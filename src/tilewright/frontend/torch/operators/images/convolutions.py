@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.registry import lowers
-from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
+from tilewright.frontend.torch.windows import as_numbers, nothing, per_dimension
 from tilewright.graph.builders.convolutions.convolution import convolved
 from tilewright.graph.builders.convolutions.spread import Spread
 from tilewright.graph.builders.convolutions.transposed_convolution import transposed_convolution
@@ -86,7 +87,7 @@ def _transposed(call: Call) -> Tensor:
 
 def _operands(call: Call) -> tuple[Tensor, Tensor, Tensor | None]:
     """The image, the filters and the bias in the type that sums are computed in."""
-    dtype = computed_type(call.result.dtype)
+    dtype = wide_type(call.result.dtype)
     image = "input" if call.has("input") else "self"
     bias = call.optional("bias", dtype)
     x, w = call.tensor(image, dtype), call.tensor("weight", dtype)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.frontend.torch.bodies import X, Y, Z, add, multiply
 from tilewright.frontend.torch.call import Call
-from tilewright.frontend.torch.operators.rows.reductions import wide_type
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
 from tilewright.graph.expressions.extents import Extent, minus

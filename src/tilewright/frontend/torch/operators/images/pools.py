@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.registry import lowers
-from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
+from tilewright.frontend.torch.windows import as_numbers, nothing, per_dimension
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_elements import WindowElements
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
@@ -125,7 +126,7 @@ def avg_pool(call: Call) -> Tensor:
     if 0 in call.result.shape:
         return nothing(call)
     x, window = _image_and_windows(call)
-    dtype, first = computed_type(x.dtype), len(x.shape) - len(window.extents)
+    dtype, first = wide_type(x.dtype), len(x.shape) - len(window.extents)
     divisor = call["divisor_override"] if call.has("divisor_override") else None
     if divisor is None and "float" in dtype:
         x = call.cast(x, dtype)
@@ -162,7 +163,7 @@ def _divided(call: Call, sums: Tensor, window: Window | PaddedWindow, divisor: i
 )
 def adaptive_avg_pool(call: Call) -> Tensor:
     """The mean of as many parts of each of the last dimensions as are asked for; neighbours overlap where they are uneven."""
-    dtype, x = computed_type(call.result.dtype), call.tensor("self")
+    dtype, x = wide_type(call.result.dtype), call.tensor("self")
     if 0 in call.result.shape:
         return nothing(call)
     if "float" not in dtype:

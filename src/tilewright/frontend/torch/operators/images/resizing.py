@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.registry import lowers
-from tilewright.frontend.torch.windows import as_numbers, computed_type, nothing, per_dimension
+from tilewright.frontend.torch.windows import as_numbers, nothing, per_dimension
 from tilewright.graph.builders.convolutions.windows import Taps, Window, elements_seen, windows_over
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.builders.resampling import picked, weighted_sums
@@ -232,7 +233,7 @@ def _floats(call: Call) -> tuple[Tensor, dict[int, Resized]]:
         raise call.refuse(f"between elements of {x.dtype}")
     if not are_known([extent for along in found.values() for extent in (along.extent, along.output)]):
         raise call.refuse("between elements of run-time extents")
-    return call.cast(x, computed_type(x.dtype)), found
+    return call.cast(x, wide_type(x.dtype)), found
 
 
 def _summed(call: Call, x: Tensor, taps: dict[int, Any]) -> Tensor:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.extents import make_equal
-from tilewright.frontend.torch.operators.rows.reductions import last_axis, wide_type
+from tilewright.frontend.torch.operators.rows.reductions import last_axis
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import norms
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask

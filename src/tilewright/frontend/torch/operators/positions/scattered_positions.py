@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.operators.positions.creation import number_in
 from tilewright.frontend.torch.operators.positions.gathers import checked_positions, common_shape, first_place, positions_of
 from tilewright.frontend.torch.operators.positions.index_changes import dimension, known, part, repeated_to
@@ -221,7 +222,7 @@ def added_at(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int) 
 def _combined(call: Call, x: Tensor, places: Tensor, source: Tensor, along: int, reduction: str) -> Tensor:
     """Short floating-point numbers are combined in float32."""
     function, dtype = NAMES.get(reduction, reduction), x.dtype
-    is_mean, wide = function == "mean", "float32" if dtype in ("float16", "bfloat16") else dtype
+    is_mean, wide = function == "mean", wide_type(dtype)
     if dtype == "bool":
         raise call.refuse(f"{reduction} of {dtype}")
     given = call.cast(source, wide)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.filled import filled
-from tilewright.frontend.torch.operators.rows.reductions import norm_of, power_of, reduced, wide_type
+from tilewright.frontend.torch.operators.rows.reductions import norm_of, power_of, reduced
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.reshape import gather, gather_elements
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.frontend.torch.call import Call, Result
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.filled import filled
-from tilewright.frontend.torch.operators.rows.reductions import wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.channels import scaled_channels
 from tilewright.graph.builders.norms import group_norm, layer_norm, rms_norm

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.filled import filled
-from tilewright.frontend.torch.operators.rows.reductions import wide_type
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders.diagonals import contracted

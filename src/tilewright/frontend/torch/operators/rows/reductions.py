@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.frontend.torch.call import Call
+from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.filled import filled
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import IS_TRUE, combined, has_simple_power, power_body
@@ -17,7 +18,6 @@ from tilewright.graph.builders.reductions import log_sum_exp, position_of_extrem
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.expressions.extents import largest_extent, times
 from tilewright.graph.expressions.scalar import Literal, Load, apply
-from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.shapes import normalize_axes, normalize_axis
 from tilewright.graph.types import Tensor
 
@@ -36,15 +36,6 @@ def dimensions(given: Any, rank: int, *, empty_is_all: bool = True) -> tuple[int
     if given is None or (empty_is_all and isinstance(given, Sequence) and not given):
         return tuple(range(rank))
     return normalize_axes(given if isinstance(given, int) else tuple(given), rank)
-
-
-def wide_type(dtype: str) -> str:
-    """The type to compute in: float32 for halves.
-
-    >>> wide_type("bfloat16"), wide_type("int64")
-    ('float32', 'int64')
-    """
-    return "float32" if is_short_float(dtype) else dtype
 
 
 def reduced(call: Call, function: str, x: Tensor, axes: tuple[int, ...], keepdims: bool = False) -> Tensor:
