@@ -44,12 +44,16 @@ def is_held(number: float, dtype: str) -> bool:
 
 def operand(call: Call, name: str, dtype: str) -> Tensor | float:
     """A tensor or number in a type, as operands of arithmetic are: a number that an integer cannot hold wraps."""
-    return _operand(call, call[name], dtype)
+    return as_operand(call, call[name], dtype)
 
 
 def as_operand(call: Call, value: Any, dtype: str) -> Tensor | float:
-    """The same of a value."""
-    return _operand(call, value, dtype)
+    """The same of a value. Raises `UnsupportedOperation` for NaN and infinities in integers."""
+    if not isinstance(value, bool | int | float):
+        return call.as_operand(value, dtype)
+    if not isfinite(value) and not is_float(dtype) and dtype != "bool":
+        raise call.refuse(f"{value} in {dtype}")
+    return call.as_operand(rounded(value, dtype), dtype)
 
 
 def held_operand(call: Call, name: str, dtype: str) -> Tensor | float:
@@ -57,7 +61,7 @@ def held_operand(call: Call, name: str, dtype: str) -> Tensor | float:
     value = call[name]
     if isinstance(value, bool | int | float) and not is_held(value, dtype):
         raise call.refuse(f"{value} is beyond {dtype}")
-    return _operand(call, value, dtype)
+    return as_operand(call, value, dtype)
 
 
 def factor(call: Call, name: str, dtype: str) -> Tensor | float:
@@ -67,15 +71,7 @@ def factor(call: Call, name: str, dtype: str) -> Tensor | float:
         return rounded(value, "float64" if dtype == "float64" else "float32")
     if isinstance(value, Tensor) and not value.shape and dtype in ("float16", "bfloat16"):
         return call.cast(value, "float32")
-    return _operand(call, value, dtype)
-
-
-def _operand(call: Call, value: Any, dtype: str) -> Tensor | float:
-    if not isinstance(value, bool | int | float):
-        return call.as_operand(value, dtype)
-    if not isfinite(value) and not is_float(dtype) and dtype != "bool":
-        raise call.refuse(f"{value} in {dtype}")
-    return call.as_operand(rounded(value, dtype), dtype)
+    return as_operand(call, value, dtype)
 
 
 def check_divisor(call: Call, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Numbers of windows as ATen gives them: one for all dimensions, or one each; and the types that windows are computed in."""
+"""Numbers of windows as ATen gives them: one for all dimensions, or one each; and results without elements."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.element_types import wide_type
 from tilewright.frontend.torch.extents import make_equal
-from tilewright.frontend.torch.operators.rows.reductions import last_axis
+from tilewright.frontend.torch.operators.rows.reductions import named_axis
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import norms
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
@@ -36,7 +36,7 @@ def _of_rows(call: Call, function: Callable[[Tensor, int], Tensor]) -> Tensor:
     """A function of rows along a dimension; a number is a row of its own."""
     x = call.tensor("self", call.result.dtype)
     if x.shape:
-        return function(x, last_axis(call, x))
+        return function(x, named_axis(call, x))
     return call.builder.reshape(function(call.builder.reshape(x, (1,)), 0), ())
 
 

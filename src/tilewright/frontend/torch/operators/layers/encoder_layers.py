@@ -9,6 +9,7 @@ import math
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.extents import make_equal
+from tilewright.frontend.torch.operators.rows.products import linear_of
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders import norms
 from tilewright.graph.builders.attention import Participation, attend, attention_shape
@@ -53,8 +54,7 @@ def _network(call: Call, x: Tensor) -> Tensor:
 
 
 def _linear(call: Call, x: Tensor, weight: str, bias: str) -> Tensor:
-    product = call.builder.matmul(x, call.builder.transpose(call.tensor(weight), (1, 0)))
-    return call.map("add", product, call.tensor(bias))
+    return linear_of(call, x, call.tensor(weight), call.tensor(bias))
 
 
 def _attention(call: Call, x: Tensor) -> Tensor:

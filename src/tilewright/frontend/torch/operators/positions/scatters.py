@@ -1,8 +1,4 @@
-"""Copies in which some elements are others: at fixed places, where a mask holds, and at positions that tensors give.
-
-Graphs read and do not scatter: for every element of the result, the last one of the positions that is its own is searched for.
-That takes as many steps as there are positions, so that only few are searched.
-"""
+"""Copies in which elements at fixed places are others: at a position, in a range, on a diagonal."""
 
 from __future__ import annotations
 

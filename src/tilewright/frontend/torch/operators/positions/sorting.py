@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.filled import filled
+from tilewright.frontend.torch.operators.rows.reductions import named_axis
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
 from tilewright.graph.builders.reshape import gather_elements
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
-from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.records import record
 
@@ -30,7 +30,7 @@ DISTINCT = ("float32", "float64")
 def sort(call: Call) -> tuple[Tensor, Tensor]:
     """All elements in order, and their positions."""
     x = call.tensor("self")
-    return _sorted(call, x, x.shape[_axis(call, x)] if x.shape else 1, call["descending"])
+    return _sorted(call, x, x.shape[named_axis(call, x)] if x.shape else 1, call["descending"])
 
 
 @lowers("aten.topk.default")
@@ -42,14 +42,10 @@ def topk(call: Call) -> tuple[Tensor, Tensor]:
     return _sorted(call, x, call["k"], call["largest"])
 
 
-def _axis(call: Call, x: Tensor) -> int:
-    return normalize_axis(call["dim"], max(len(x.shape), 1))
-
-
 def _sorted(call: Call, x: Tensor, count: object, descending: bool) -> tuple[Tensor, Tensor]:
     if not x.shape:
         return x, filled(call.builder, 0, (), "int64")
-    axis = _axis(call, x)
+    axis = named_axis(call, x)
     length = x.shape[axis]
     if not isinstance(length, int) or not isinstance(count, int) or length > LONGEST:
         raise call.refuse(f"an order of {length} elements, of at most {LONGEST}")
@@ -68,7 +64,7 @@ def kth_value(call: Call) -> tuple[Tensor, Tensor]:
     x = call.tensor("self")
     if not x.shape:
         return x, filled(call.builder, 0, (), "int64")
-    order = _order(call, x, _axis(call, x))
+    order = _order(call, x, named_axis(call, x))
     wanted = filled(call.builder, call["k"] - 1, tuple(1 if d == order.axis else e for d, e in enumerate(x.shape)), "int64")
     return _chosen(call, order, wanted)
 
@@ -79,7 +75,7 @@ def median_and_position(call: Call) -> tuple[Tensor, Tensor]:
     x = call.tensor("self")
     if not x.shape:
         return x, filled(call.builder, 0, (), "int64")
-    return _median(call, x, _axis(call, x))
+    return _median(call, x, named_axis(call, x))
 
 
 @lowers("aten.median.default", "aten.nanmedian.default")

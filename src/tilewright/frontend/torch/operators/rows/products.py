@@ -121,7 +121,11 @@ def _scale(call: Call, name: str) -> float:
 @lowers("aten.linear.default")
 def linear(call: Call) -> Tensor:
     """`input @ weight.T + bias`."""
-    x, weight, bias = call.tensor("input"), call.tensor("weight"), call.optional("bias")
+    return linear_of(call, call.tensor("input"), call.tensor("weight"), call.optional("bias"))
+
+
+def linear_of(call: Call, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x (..., k) @ weight (n, k).T + bias (n), rounded once to the result's type."""
     turned = call.builder.transpose(weight, (1, 0)) if len(weight.shape) == 2 else weight
     if bias is None:
         return _product(call, x, turned)

@@ -38,6 +38,11 @@ def dimensions(given: Any, rank: int, *, empty_is_all: bool = True) -> tuple[int
     return normalize_axes(given if isinstance(given, int) else tuple(given), rank)
 
 
+def named_axis(call: Call, x: Tensor) -> int:
+    """The dimension that a call names, from the front; 0 of a tensor without any."""
+    return normalize_axis(int(call["dim"]), max(len(x.shape), 1))
+
+
 def reduced(call: Call, function: str, x: Tensor, axes: tuple[int, ...], keepdims: bool = False) -> Tensor:
     """`sum`, `prod`, `max`, `min` or `mean`, of no elements, too."""
     if is_empty(x, axes):
@@ -275,8 +280,3 @@ def trace(call: Call) -> Tensor:
     flat = call.builder.reshape(x, (rows * columns,))
     diagonal = call.builder.slice(flat, (slice(0, (length - 1) * (columns + 1) + 1, columns + 1),))
     return call.builder.reduce("sum", diagonal, (0,))
-
-
-def last_axis(call: Call, x: Tensor) -> int:
-    """The dimension that a call names; 0 of a tensor without any."""
-    return normalize_axis(int(call["dim"]), max(len(x.shape), 1))

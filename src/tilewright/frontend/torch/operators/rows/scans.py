@@ -9,7 +9,7 @@ import math
 
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.filled import filled
-from tilewright.frontend.torch.operators.rows.reductions import last_axis
+from tilewright.frontend.torch.operators.rows.reductions import named_axis
 from tilewright.frontend.torch.registry import lowers
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import REDUCTIONS
@@ -46,7 +46,7 @@ def log_cumulated_exponentials(call: Call) -> Tensor:
 
 
 def _scanned(call: Call, x: Tensor, reduction: Reduction, otherwise: float) -> Tensor:
-    return x if not x.shape or 0 in x.shape else scan(call.builder, x, last_axis(call, x), reduction, otherwise)
+    return x if not x.shape or 0 in x.shape else scan(call.builder, x, named_axis(call, x), reduction, otherwise)
 
 
 def scan(builder: Builder, x: Tensor, axis: int, reduction: Reduction, otherwise: float) -> Tensor:
@@ -82,7 +82,7 @@ def _last_positions(call: Call, x: Tensor, function: str) -> Tensor:
     """The last position of the extreme of all elements up to each one."""
     if not x.shape or 0 in x.shape:
         return filled(call.builder, 0, x.shape, "int64")
-    axis = last_axis(call, x)
+    axis = named_axis(call, x)
     length = x.shape[axis]
     if not isinstance(length, int) or length > LONGEST:
         raise call.refuse(f"positions of extremes up to each of {length} elements")
