@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.support.torch.equal import check
 from tests.support.torch.tracing import outputs_of, traced
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.torch.program import Computed, Given, Recording
@@ -70,3 +71,11 @@ def test_extents_at_run_time_are_dimensions():
     rows, columns = program.graph.tensor(program.graph.inputs[0]).shape
     assert str(rows) != str(columns)
     assert not isinstance(rows, int)
+
+
+def test_numbers_that_follow_from_extents():
+    def scaled(x):
+        rows, columns = x.shape
+        return x * (rows / columns), x / columns**0.5, x.half() * (2 / (rows / 3)), torch.nn.functional.pad(x, (rows, 0))
+
+    check(scaled, torch.randn(5, 7), mode="symbolic")

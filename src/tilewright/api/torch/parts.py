@@ -18,7 +18,7 @@ from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.units import Unit, unit_of
 from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
-from tilewright.frontend.torch.extents import extent_of, shape_of
+from tilewright.frontend.torch.extents import dimensions_in, extent_of, number_of, shape_of
 from tilewright.frontend.torch.program import BUG, Recording
 from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of, planned_extent
 from tilewright.records import record
@@ -261,6 +261,8 @@ def _needed(example: Any) -> Iterator[str]:
     """Dimensions that the extents of a value are made of."""
     values = example if isinstance(example, list | tuple) else [example]
     for value in values:
+        if isinstance(value, torch.SymFloat):
+            yield from dimensions_in(number_of(value))
         extents = [value] if isinstance(value, torch.SymInt) else getattr(value, "shape", ())
         yield from dimensions_of(extent_of(extent) for extent in extents if isinstance(extent, torch.SymInt))
 

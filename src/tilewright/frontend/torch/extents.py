@@ -12,7 +12,8 @@ import torch
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.expressions import extents
-from tilewright.graph.expressions.extents import Extent, Sum, SymbolicExtent, least_extent
+from tilewright.graph.expressions.extents import Extent, Sum, SymbolicExtent, dimensions_of, least_extent
+from tilewright.graph.expressions.scalar import Literal, Parameter, Scalar, apply, fold, scalar_of, subexpressions
 
 LARGEST = 1 << 20
 """Of dimensions of which torch knows no smaller bound."""
@@ -69,6 +70,35 @@ def extent_of(extent: Any) -> Extent:
         environment = extent.node.shape_env
         return _of_expression(environment.replace(extent.node.expr), environment)
     return int(extent)
+
+
+def number_of(number: torch.SymFloat) -> Scalar:
+    """A number with a fraction that follows from extents, to compute in float64. Raises `UnsupportedOperation` for others."""
+    environment = number.node.shape_env
+    return _number(environment.replace(number.node.expr), environment)
+
+
+def dimensions_in(number: Scalar) -> Iterator[str]:
+    """The names of the dimensions that a number follows from."""
+    for node in subexpressions(number):
+        if isinstance(node, Parameter):
+            yield from [node.name] if node.extent is None else dimensions_of([node.extent])
+
+
+def _number(expression: Any, environment: Any) -> Scalar:
+    if expression.is_Integer or expression.is_Float:
+        return Literal(float(expression))
+    kind = type(expression).__name__
+    if kind in ("ToFloat", "IntTrueDiv"):
+        return fold("divide", [scalar_of(_of_expression(argument, environment)) for argument in expression.args])
+    if (kind == "FloatPow" and expression.args[1] == 0.5) or kind == "OpaqueUnaryFn_sqrt":
+        return apply("sqrt", _number(expression.args[0], environment))
+    if kind not in _ARITHMETIC:
+        raise UnsupportedOperation(f"the number {expression}", why=f"it is computed by {kind}")
+    return fold(_ARITHMETIC[kind], [_number(argument, environment) for argument in expression.args])
+
+
+_ARITHMETIC = {"Add": "add", "Mul": "multiply", "FloatTrueDiv": "divide"}
 
 
 def shape_of(value: Any) -> tuple[Extent, ...]:

@@ -18,12 +18,13 @@ from torch.fx import GraphModule, Node
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.frontend.torch.call import Call, Result
 from tilewright.frontend.torch.element_types import NAMES, numpy_view
-from tilewright.frontend.torch.extents import EqualExtents, extent_of, shape_of, standing_in
+from tilewright.frontend.torch.extents import EqualExtents, extent_of, number_of, shape_of, standing_in
 from tilewright.frontend.torch.registry import lowerings
+from tilewright.graph.builders import elementwise
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.expressions.extents import Extent, dimensions_of
-from tilewright.graph.expressions.scalar import Load
+from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.needed_operators import needed_operators
 from tilewright.graph.recorded import rollback, that_bind_symbols
 from tilewright.graph.types import Constant, Graph, SymbolicExtent, Tensor
@@ -165,6 +166,8 @@ class Recording:
             return [_Unavailable("a part of a list")] * len(example)
         if isinstance(example, torch.SymInt):
             return self._extent_input(node, example)
+        if isinstance(example, torch.SymFloat):
+            return number_of(example)
         if not isinstance(example, torch.Tensor):
             raise UnsupportedOperation(f"a value of type {type(example).__name__}")
         if type(example).__name__ not in ("Tensor", "FakeTensor", "Parameter", "FunctionalTensor"):
@@ -190,6 +193,8 @@ class Recording:
             return self._item(node)
         if isinstance(node.meta.get("val"), torch.SymInt | int):
             return extent_of(node.meta["val"])
+        if isinstance(node.meta.get("val"), torch.SymFloat):
+            return number_of(node.meta["val"])
         name = str(node.target)
         if name in WITHOUT_RESULTS:
             return None
@@ -223,10 +228,15 @@ class Recording:
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Node):
-            return self._available(self._values[value])
+            found = self._available(self._values[value])
+            return self._number(found) if isinstance(found, Scalar) else found
         if isinstance(value, list | tuple):
             return [self._operand(part) for part in value]
         return value
+
+    def _number(self, number: Scalar) -> Tensor:
+        """A number in float64, as Python computes it."""
+        return self.builder.record(elementwise.map_of, "number", (), (), number, "float64", kind="number")
 
     def _available(self, value: Any) -> Any:
         if isinstance(value, _Unavailable):

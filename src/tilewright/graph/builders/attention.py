@@ -159,6 +159,8 @@ def attend(
 
 def _positions(builder: Builder, shape: AttentionShape, taken: Participation) -> list[Tensor]:
     """What must hold of the positions of a query and of a key that takes part."""
+    if taken.lengths is None and taken.left is None and taken.right is None:
+        return []
     lengths = None if taken.lengths is None else _lengths(builder, shape, taken.lengths)
     keys = builder.slice(_range(builder, shape.keys), (None, slice(None)))
     conditions = [] if lengths is None else [builder.map("less", keys, lengths, dtype="bool")]
