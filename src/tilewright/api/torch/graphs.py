@@ -17,7 +17,7 @@ from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.parts import Parts, in_parts, without_examples
 from tilewright.api.torch.units import Unit, unit_of
-from tilewright.api.torch.weights import FrozenWeights, Run
+from tilewright.api.torch.weights import Build, FrozenWeights, Run
 from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
 from tilewright.frontend.torch.program import BUG, Recording
 from tilewright.interpreter_settings import collector_waits
@@ -57,12 +57,18 @@ def _tell(report: GraphReport, units: Sequence[Unit] = ()) -> None:
 class Compiled(Protocol):
     """Code that weights can be packed for."""
 
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The placeholders that it reads as constants."""
+
     def bound(self, weights: Weights) -> Run:
         """What calls run."""
 
 
 @record(eq=False)
 class _Whole:
+    """A graph that is one library."""
+
     unit: Unit
 
     @property
@@ -84,7 +90,8 @@ def compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> 
     if made is None:
         return in_eager_mode(module)
     if not made.weights:
-        return internals.boxed(made.bound({}).__call__)
+        whole: Any = made.bound({})
+        return internals.boxed(whole.__call__)
     places = {node.name: place for place, node in enumerate(n for n in module.graph.nodes if n.op == "placeholder")}
     return internals.boxed(FrozenWeights([places[name] for name in made.weights], _build(made, made.weights)).__call__)
 
@@ -101,11 +108,13 @@ def in_eager_mode(module: GraphModule) -> Callable[[list[Any]], Any]:
     return internals.boxed(run)
 
 
-def _build(made: Any, names: Sequence[str]) -> Callable[[Sequence[torch.Tensor | None]], Run]:
+def _build(made: Compiled, names: Sequence[str]) -> Build:
+    """Packs weights, given in the order of these names; those that code cannot be loaded for become inputs."""
+
     def build(tensors: Sequence[torch.Tensor | None]) -> Run:
         weights = {n: t.detach() for n, t in zip(names, tensors, strict=True) if t is not None}
         try:
-            run: Run = made.bound(weights)
+            run = made.bound(weights)
         except ToolchainError:
             raise
         except Exception as problem:  # of these values
@@ -118,7 +127,7 @@ def _build(made: Any, names: Sequence[str]) -> Callable[[Sequence[torch.Tensor |
     return build
 
 
-def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> Any:
+def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) -> Compiled | None:
     """What is compiled of a graph; None where it stays in eager mode."""
     recording = Recording.of(module, weights, NAME)
     eager, why = counting.eager_nodes(recording.refused), ""
