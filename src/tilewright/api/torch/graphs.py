@@ -18,8 +18,8 @@ from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.parts import Parts, in_parts, without_examples
 from tilewright.api.torch.units import Unit, unit_of
 from tilewright.api.torch.weights import Build, FrozenWeights, Run
-from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
-from tilewright.frontend.torch.program import BUG, Recording
+from tilewright.errors import ToolchainError, UnsupportedOperation
+from tilewright.frontend.torch.program import Recording, reason_of
 from tilewright.interpreter_settings import collector_waits
 from tilewright.progress import preparing
 from tilewright.records import record
@@ -120,7 +120,7 @@ def _build(made: Compiled, names: Sequence[str]) -> Build:
         except Exception as problem:  # of these values
             if not weights:
                 raise
-            counting.LOGGER.warning("weights of %s are inputs: %s", NAME, _reason(problem))
+            counting.LOGGER.warning("weights of %s are inputs: %s", NAME, reason_of(problem))
             run = made.bound({})
         return run
 
@@ -136,13 +136,13 @@ def _compiled(module: GraphModule, weights: Weights, options: BackendOptions) ->
     except ToolchainError:
         raise
     except Exception as problem:
-        why = "" if eager else _reason(problem)
+        why = "" if eager else reason_of(problem)
     try:
         return _parts(module, recording, weights, options, why)
     except ToolchainError:
         raise
     except Exception as problem:
-        _tell(GraphReport(NAME, 0, 0, eager, "; ".join(filter(None, (why, _reason(problem))))))
+        _tell(GraphReport(NAME, 0, 0, eager, "; ".join(filter(None, (why, reason_of(problem))))))
         return None
 
 
@@ -162,9 +162,3 @@ def _parts(module: GraphModule, recording: Recording, weights: Weights, options:
     eager = (*counting.eager_nodes(recording.refused), *others)
     _tell(GraphReport(NAME, parts.operators, len(parts.parts), eager, why), [part.unit for part in parts.parts.values()])
     return parts
-
-
-def _reason(problem: Exception) -> str:
-    if isinstance(problem, TilewrightError):
-        return problem.message if not problem.why else f"{problem.message}: {problem.why}"
-    return f"{BUG}{type(problem).__name__}: {problem}"

@@ -17,9 +17,9 @@ from tilewright.api.torch.counting import EagerNode
 from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.units import Unit, unit_of
-from tilewright.errors import TilewrightError, ToolchainError, UnsupportedOperation
+from tilewright.errors import ToolchainError, UnsupportedOperation
 from tilewright.frontend.torch.extents import dimensions_in, extent_of, number_of, shape_of
-from tilewright.frontend.torch.program import BUG, Recording
+from tilewright.frontend.torch.program import Recording, reason_of
 from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of, planned_extent
 from tilewright.records import record
 
@@ -119,10 +119,8 @@ def in_parts(
             parts[call.target] = _part(fused, call, weights, options, name)
         except ToolchainError:
             raise
-        except TilewrightError as problem:
-            problems[call.target] = str(problem)
         except Exception as problem:
-            problems[call.target] = f"{BUG}{type(problem).__name__}: {problem}"
+            problems[call.target] = reason_of(problem)
     if not parts:
         raise UnsupportedOperation("a graph without parts", why="; ".join(problems.values()))
     failed = (EagerNode(part, "a part", reason, "") for part, reason in problems.items())

@@ -108,10 +108,6 @@ class Recording:
                 stand_ins = {**stand_ins, found.name: found.extent}
         raise UnsupportedOperation(f"a graph of more than {MOST_STAND_INS} equal extents")
 
-    def _visit_all(self) -> None:
-        for node in self._module.graph.nodes:
-            self._visit(node)
-
     def __init__(self, module: GraphModule, constants: Mapping[str, torch.Tensor], name: str) -> None:
         self.builder = Builder(name)
         self.refused: dict[Node, str] = {}
@@ -124,15 +120,17 @@ class Recording:
         """By identity of tensors, which must live on for it."""
         self._origins: dict[str, str] = {}
 
+    def _visit_all(self) -> None:
+        for node in self._module.graph.nodes:
+            self._visit(node)
+
     def _visit(self, node: Node) -> None:
         try:
             self._values[node] = self._value_of(node)
         except EqualExtents:
             raise
-        except TilewrightError as problem:
-            self._refuse(node, problem.message if not problem.why else f"{problem.message}: {problem.why}")
         except Exception as problem:
-            self._refuse(node, f"{BUG}{type(problem).__name__}: {problem}")
+            self._refuse(node, reason_of(problem))
 
     def _refuse(self, node: Node, reason: str) -> None:
         if node.op == "placeholder":
@@ -403,3 +401,10 @@ def _result(example: Any, is_used: bool) -> Result:
             raise UnsupportedOperation(f"a result of {example.dtype}")
         return Result((), "", False)
     return Result(shape_of(example), NAMES[example.dtype], is_used)
+
+
+def reason_of(problem: Exception) -> str:
+    """Why something stays in torch, in one line: a decision, or a defect."""
+    if isinstance(problem, TilewrightError):
+        return problem.message if not problem.why else f"{problem.message}: {problem.why}"
+    return f"{BUG}{type(problem).__name__}: {problem}"
