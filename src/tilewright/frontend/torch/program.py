@@ -7,7 +7,7 @@ whole program asks for outputs; it exists where nothing of what they need was re
 from __future__ import annotations
 
 import operator as python_operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -16,9 +16,10 @@ import torch
 from torch.fx import GraphModule, Node
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
-from tilewright.frontend.torch.call import Call, Result
+from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.element_types import NAMES, numpy_view
 from tilewright.frontend.torch.extents import EqualExtents, extent_of, number_of, shape_of, standing_in
+from tilewright.frontend.torch.nodes import attribute_of, example_of, operands_of, results_of
 from tilewright.frontend.torch.registry import lowerings
 from tilewright.graph.builders import elementwise
 from tilewright.graph.builders.builder import Builder
@@ -36,9 +37,6 @@ BUG = "defect of Tilewright: "
 """With which reasons begin that are no decisions."""
 MOST_STAND_INS = 256
 """Extents that are recorded as others."""
-NO_OPERANDS = frozenset(("layout", "device", "pin_memory", "memory_format", "non_blocking"))
-"""Operands that say where and in which order elements lie. Graphs are computed in their own; outputs get torch's strides."""
-
 WITHOUT_RESULTS = frozenset(("aten._assert_tensor_metadata.default",))
 """What exported graphs check of examples, which all calls have."""
 
@@ -150,7 +148,7 @@ class Recording:
             case "placeholder":
                 return self._frozen[node.name] if node.name in self._frozen else self._input(node)
             case "get_attr":
-                return _attribute(self._module, node.target)
+                return attribute_of(self._module, node.target)
             case "call_function":
                 return self._called(node)
             case "output":
@@ -220,9 +218,9 @@ class Recording:
 
     def _call(self, node: Node, name: str) -> Call:
         operands, examples = {}, {}
-        for argument, value in _bound(node):
-            operands[argument], examples[argument] = self._operand(value), torch.fx.node.map_arg(value, _example)
-        return Call(self.builder, name, operands, examples, _results(node), self._constant)
+        for argument, value in operands_of(node):
+            operands[argument], examples[argument] = self._operand(value), torch.fx.node.map_arg(value, example_of)
+        return Call(self.builder, name, operands, examples, results_of(node), self._constant)
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Node):
@@ -354,53 +352,6 @@ def _check_bound(builder: Builder, inputs: Sequence[str], names: set[str]) -> No
     }
     if missing := sorted(dimensions(sorted(names)) - plain):
         raise UnsupportedOperation(f"extents made of {', '.join(missing)}", why="no input has that extent")
-
-
-def _attribute(module: GraphModule, path: str) -> torch.Tensor:
-    """A tensor that a module holds."""
-    found: Any = module
-    for part in path.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, torch.Tensor):
-        raise UnsupportedOperation(f"an attribute of type {type(found).__name__}")
-    return found
-
-
-def _bound(node: Node) -> Iterator[tuple[str, Any]]:
-    """The operands of a call by the names of its schema, with defaults."""
-    assert isinstance(node.target, torch._ops.OpOverload)
-    for place, argument in enumerate(node.target._schema.arguments):
-        if argument.name in NO_OPERANDS:
-            continue
-        if place < len(node.args) and not argument.kwarg_only:
-            yield argument.name, node.args[place]
-        else:
-            yield argument.name, node.kwargs.get(argument.name, argument.default_value)
-
-
-def _example(node: Node) -> Any:
-    return node.meta.get("val")
-
-
-def _results(node: Node) -> tuple[Result, ...]:
-    """What torch says of the results of a call. Raises `UnsupportedOperation` for types and extents that graphs do not have."""
-    examples = node.meta.get("val")
-    if isinstance(examples, torch.Tensor):
-        return (_result(examples, True),)
-    if not isinstance(examples, list | tuple):
-        raise UnsupportedOperation(f"a result of type {type(examples).__name__}")
-    used = {user.args[1] for user in node.users if user.target is python_operator.getitem}
-    return tuple(_result(example, number in used) for number, example in enumerate(examples))
-
-
-def _result(example: Any, is_used: bool) -> Result:
-    if not isinstance(example, torch.Tensor):
-        return Result((), "", is_used)
-    if example.dtype not in NAMES:
-        if is_used:
-            raise UnsupportedOperation(f"a result of {example.dtype}")
-        return Result((), "", False)
-    return Result(shape_of(example), NAMES[example.dtype], is_used)
 
 
 def reason_of(problem: Exception) -> str:
