@@ -5,7 +5,7 @@ Extents that torch knows as expressions of symbols are computed from the argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import torch
@@ -13,9 +13,9 @@ from torch.fx import Graph, Node
 
 from tilewright.api import torch_internals as internals
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.torch.extents import extent_of
+from tilewright.frontend.torch.extents import dimension_named, extent_of
 from tilewright.frontend.torch.program import Computed, Given, ProgramResult
-from tilewright.graph.expressions.extents import Operation, Sum, SymbolicExtent
+from tilewright.graph.expressions.extents import Operation, Sum
 from tilewright.records import record
 
 Allocate: TypeAlias = Callable[[Sequence[Any]], list[torch.Tensor]]
@@ -216,24 +216,12 @@ def _dimensions(placeholders: Sequence[Node]) -> dict[str, str]:
     extents: dict[str, str] = {}
     for place, node in enumerate(placeholders):
         example = node.meta.get("val")
-        if isinstance(example, torch.SymInt):
-            numbers.update((name, f"given[{place}]") for name in _plain([example]))
-        elif isinstance(example, torch.Tensor):
-            for dim, extent in enumerate(example.shape):
-                extents.update((name, f"given[{place}].shape[{dim}]") for name in _plain([extent]))
+        if name := dimension_named(example):
+            numbers[name] = f"given[{place}]"
+        for dim, extent in enumerate(example.shape if isinstance(example, torch.Tensor) else ()):
+            if name := dimension_named(extent):
+                extents[name] = f"given[{place}].shape[{dim}]"
     return {**extents, **numbers}
-
-
-def _plain(values: Sequence[Any]) -> Iterator[str]:
-    """Dimensions among extents."""
-    for value in values:
-        if isinstance(value, torch.SymInt):
-            try:
-                extent = extent_of(value)
-            except UnsupportedOperation:
-                continue
-            if isinstance(extent, SymbolicExtent) and extent.formula is None:
-                yield extent.name
 
 
 def _tuple(extents: Sequence[Any], dimensions: dict[str, str]) -> str:

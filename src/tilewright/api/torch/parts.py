@@ -18,9 +18,9 @@ from tilewright.api.torch.library import Weights
 from tilewright.api.torch.options import BackendOptions
 from tilewright.api.torch.units import Unit, unit_of
 from tilewright.errors import ToolchainError, UnsupportedOperation
-from tilewright.frontend.torch.extents import dimensions_in, extent_of, number_of, shape_of
+from tilewright.frontend.torch.extents import dimension_named, dimensions_in, extent_of, number_of, shape_of
 from tilewright.frontend.torch.program import Recording, reason_of
-from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of, planned_extent
+from tilewright.graph.expressions.extents import dimensions_of, planned_extent
 from tilewright.records import record
 
 PREFIX = "compiled_part_"
@@ -248,11 +248,7 @@ def _give_dimensions(graph: Graph, call: Node, inner: GraphModule) -> None:
 def _told(example: Any) -> Iterator[str]:
     """Dimensions that an argument tells."""
     extents = [example] if isinstance(example, torch.SymInt) else getattr(example, "shape", ())
-    for extent in extents:
-        if isinstance(extent, torch.SymInt):
-            known = extent_of(extent)
-            if isinstance(known, SymbolicExtent) and known.formula is None:
-                yield known.name
+    return filter(None, map(dimension_named, extents))
 
 
 def _needed(example: Any) -> Iterator[str]:

@@ -101,6 +101,21 @@ def _number(expression: Any, environment: Any) -> Scalar:
 _ARITHMETIC = {"Add": "add", "Mul": "multiply", "FloatTrueDiv": "divide"}
 
 
+def dimension_named(value: Any) -> str | None:
+    """The name of the dimension that an extent is; None for numbers, and for what follows from dimensions.
+
+    >>> print(dimension_named(3))
+    None
+    """
+    if not isinstance(value, torch.SymInt):
+        return None
+    try:
+        extent = extent_of(value)
+    except UnsupportedOperation:
+        return None
+    return extent.name if isinstance(extent, SymbolicExtent) and extent.formula is None else None
+
+
 def shape_of(value: Any) -> tuple[Extent, ...]:
     """The extents of a tensor of torch's compiler."""
     return tuple(map(extent_of, value.shape))

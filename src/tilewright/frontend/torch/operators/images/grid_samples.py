@@ -29,11 +29,7 @@ ZEROS, BORDER = 0, 1
 @lowers("aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default")
 def grid_sampler(call: Call) -> Tensor:
     """Of images [images, channels, ...], at the points in -1..1, of which the first coordinate goes along the last dimension."""
-    mode, padding, wide = (
-        call["interpolation_mode"],
-        call["padding_mode"],
-        wide_type(call.result.dtype),
-    )
+    mode, padding, wide = call["interpolation_mode"], call["padding_mode"], wide_type(call.result.dtype)
     x, grid = call.tensor("input"), call.tensor("grid", wide)
     extents = x.shape[2:]
     if mode not in (LINEAR, NEAREST) or padding not in (ZEROS, BORDER):
@@ -99,13 +95,7 @@ def _pixel(place: Scalar, tap: int) -> Scalar:
 
 
 def _sampled(
-    x: Tensor,
-    places: list[Tensor],
-    near: list[list[Tensor]],
-    dtype: str,
-    *,
-    name: str,
-    result: str,
+    x: Tensor, places: list[Tensor], near: list[list[Tensor]], dtype: str, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """The weighted sum of the pixels around each point; those outside of the image are 0."""
     rank, taps = len(places), len(near[0])
@@ -118,48 +108,19 @@ def _sampled(
     for corner in range(taps**rank):
         tap = [corner // taps**d % taps for d in range(rank)]
         added = tuple((2 + d, taps * d + tap[d]) for d in range(rank))
-        terms.append(
-            _term(
-                Load(len(reads)),
-                [Load(len(lookups) + d) for d in range(rank)],
-                tap,
-                x.shape[2:],
-                taps,
-            )
-        )
+        terms.append(_term(Load(len(reads)), [Load(len(lookups) + d) for d in range(rank)], tap, x.shape[2:], taps))
         reads.append(Access(x.name, (*here[:2], *(constant(0) for _ in range(rank))), lookups=added))
-    return map_of(
-        "samples",
-        out,
-        reads,
-        fold("add", terms),
-        dtype,
-        name,
-        result,
-        accumulator_of(places[0].dtype),
-    )
+    return map_of("samples", out, reads, fold("add", terms), dtype, name, result, accumulator_of(places[0].dtype))
 
 
-def _term(
-    pixel: Scalar,
-    places: list[Load],
-    tap: list[int],
-    extents: Sequence[Extent],
-    taps: int,
-) -> Scalar:
+def _term(pixel: Scalar, places: list[Load], tap: list[int], extents: Sequence[Extent], taps: int) -> Scalar:
     """A pixel, or 0 outside of the image, times its weights, which are NaN at places that are no numbers."""
     weights: list[Scalar] = []
     inside: list[Scalar] = []
     for place, side, extent in zip(places, tap, extents, strict=True):
         at = _pixel(place, side)
-        inside += [
-            apply("greater_equal", at, Literal(0.0)),
-            apply("less", at, scalar_of(extent)),
-        ]
+        inside += [apply("greater_equal", at, Literal(0.0)), apply("less", at, scalar_of(extent))]
         if taps > 1:
             part = apply("subtract", place, apply("floor", place))
             weights.append(part if side else apply("subtract", Literal(1.0), part))
-    return fold(
-        "multiply",
-        [apply("where", fold("logical_and", inside), pixel, Literal(0.0)), *weights],
-    )
+    return fold("multiply", [apply("where", fold("logical_and", inside), pixel, Literal(0.0)), *weights])
