@@ -232,7 +232,7 @@ def _tuple(extents: Sequence[Any], dimensions: dict[str, str]) -> str:
 def text_of(extent: Any, dimensions: dict[str, str]) -> str:
     """An extent as an expression of Python. Raises `UnsupportedOperation` for a dimension that no argument tells.
 
-    >>> from tilewright.graph.expressions.extents import plus, quotient, times
+    >>> from tilewright.graph.expressions.extents import SymbolicExtent, plus, quotient, times
     >>> s = SymbolicExtent("s0", 1, 16, 16)
     >>> text_of(plus(times(quotient(s, 2), 3), -1), {"s0": "given[1]"})
     '(3 * (given[1] // 2) + -1)'
