@@ -182,8 +182,10 @@ def has_known_strides(
 ) -> bool:
     """Whether strides are eager's, or those that the operator's fakes promise, or those under another backend."""
     own = list(map(strides, found))
+    if own == list(map(strides, expected)):
+        return True
     promised = [node.meta["val"] if isinstance(node, torch.fx.Node) else node for node in outputs_of(traced)]
-    if own in (list(map(strides, expected)), list(map(strides, promised))):
+    if own == list(map(strides, promised)):
         return True
     return own == list(map(strides, _compiled(call, "aot_eager", list(map(copied, call.tensors)), dynamic)))
 
