@@ -42,9 +42,9 @@ def reader_for(example: Any) -> Reader:
 
 
 def length(number: Any) -> Array:
-    """An array of so many elements, which tells kernels an extent."""
+    """An array of so many elements, which tells kernels an extent. Raises `ValueError` for a negative number."""
     count = int(number)
-    return _LENGTHS[:count] if count <= LARGEST else np.zeros(count, np.bool_)
+    return _LENGTHS[:count] if 0 <= count <= LARGEST else np.zeros(count, np.bool_)
 
 
 def resolved(argument: torch.Tensor) -> Array:

@@ -164,6 +164,8 @@ def _dimension(symbol: Any, environment: Any) -> Extent:
         raise UnsupportedOperation(f"an integer {symbol}", why="it may be negative, and extents are not")
     low = max(int(bounds.lower), 0) if bounds.lower.is_Integer else 0
     high = min(int(bounds.upper), LARGEST) if bounds.upper.is_Integer else LARGEST
+    if low == high:
+        return low
     hint = int(environment.backed_var_to_val.get(symbol, low))
     return SymbolicExtent(str(symbol), low, max(low, high), min(max(hint, low), high))
 

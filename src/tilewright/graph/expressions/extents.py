@@ -23,9 +23,9 @@ from dataclasses import field
 from itertools import product
 from math import prod
 from operator import floordiv
-from typing import TypeAlias, assert_never
+from typing import NoReturn, TypeAlias, assert_never
 
-from tilewright.errors import Undecided
+from tilewright.errors import Undecided, UnsupportedOperation
 from tilewright.records import record
 
 
@@ -43,6 +43,9 @@ class SymbolicExtent:
 
     def __str__(self) -> str:
         return self.name
+
+    def __float__(self) -> NoReturn:
+        raise UnsupportedOperation(f"a number in the place of {self.name}", why="it is known at run time")
 
 
 Extent: TypeAlias = int | SymbolicExtent

@@ -31,8 +31,8 @@ from tilewright.frontend.torch.bodies import (
 )
 from tilewright.frontend.torch.call import Call
 from tilewright.frontend.torch.numbers import held_operand
+from tilewright.frontend.torch.operators.positions.index_changes import part
 from tilewright.frontend.torch.registry import lowers
-from tilewright.graph.expressions.extents import quotient
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Tensor
 
@@ -167,9 +167,8 @@ def glu(call: Call) -> Tensor:
     """The first half along a dimension times the sigmoid of the second."""
     x = call.tensor("self")
     along = call["dim"] % len(x.shape)
-    half = quotient(x.shape[along], 2)
-    before = (slice(None),) * along
-    first, second = (call.builder.slice(x, (*before, part)) for part in (slice(None, half), slice(half, None)))
+    half = call.result.shape[along]
+    first, second = (part(call, x, along, start, half) for start in (0, half))
     return call.body(multiply(X, sigmoid(Y)), first, second)
 
 
