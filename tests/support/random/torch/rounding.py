@@ -37,6 +37,11 @@ COMPOSED = (
     "loss",
 )
 """Parts of names of operators that round on the way unless all operands have few digits."""
+LARGEST = 1e4
+"""Of operands of attention and convolutions."""
+PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "mv", "dot"))
+LARGEST_FACTOR = 1e15
+"""Of finite operands of products: a scale before a product, or behind it, overflows elsewhere."""
 CONVERSIONS = frozenset(("_to_copy", "copy_"))
 
 
@@ -45,12 +50,21 @@ class Undefined(Exception):
 
 
 class Checked(TorchDispatchMode):  # type: ignore[misc]
-    """Raises `Undefined` for a call that is: floats beyond the integers that they become, and the least integer divided by -1."""
+    """Raises `Undefined` for a call that is.
+
+    Floats beyond the integers that they become; the least integer divided by -1; attention and convolutions of huge numbers and
+    infinities, where ATen's own results depend on strides (contiguous operands and transposed ones give NaN elsewhere).
+    """
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = _name(function)
         if name in DIVISIONS:
             _check_division(*args[:2])
+        operands = [one for one in args if isinstance(one, torch.Tensor) and one.is_floating_point()]
+        if "attention" in name or "conv" in name:
+            _check_size(operands, LARGEST)
+        if name in PRODUCTS:
+            _check_size([one[one.isfinite()] for one in operands], LARGEST_FACTOR)
         result = function(*args, **(kwargs or {}))
         if name in CONVERSIONS:
             _check_conversion(args[1] if name == "copy_" else args[0], result)
@@ -66,6 +80,11 @@ def _check_conversion(x: torch.Tensor, result: torch.Tensor) -> None:
         limits, wide = torch.iinfo(result.dtype), x.double()
         if not bool(((wide > limits.min - 1) & (wide < limits.max + 1)).all()):
             raise Undefined("a float beyond the integers")
+
+
+def _check_size(operands: list[torch.Tensor], largest: float) -> None:
+    if any(not bool((one.abs() <= largest).all()) for one in operands):
+        raise Undefined("huge numbers")
 
 
 def _check_division(x: Any, y: Any) -> None:
