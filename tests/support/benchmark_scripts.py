@@ -111,6 +111,9 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.studies.torch_overhead": (
         ("--model", "encoder", "--layers", "1", "--rounds", "1", "--calls", "40", "--json", "out.json"),
     ),
+    "benchmarks.studies.torch_weights_of_bytes": (
+        ("--width", "128", "--hidden", "256", "--rows", "2", "--rounds", "1", "--contenders", "tilewright"),
+    ),
     "benchmarks.studies.winograd": (("--layers", "8x14", "--rounds", "1"),),
     "benchmarks.studies.yardsticks": ((".", "--cases", "attention_g9", *ONE_ROUND),),
     "benchmarks.tuning": (
