@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from tilewright.api.torch.graphs import watched
 GROUP, OWN = 128, "tilewright"
 
 
-class Linear(nn.Module):
+class Linear(nn.Module):  # type: ignore[misc]
     """int8 weights with scales (columns, groups)."""
 
     def __init__(self, weight: Any, groups: int) -> None:
@@ -68,7 +69,7 @@ def line(form: str, model: nn.Module, x: Any, contenders: Sequence[str], rounds:
     calls = {name: torch.compile(model, backend=backend, fullgraph=True, dynamic=False) for name, backend in backends.items()}
     with torch.no_grad(), watched(lambda report, found: units.extend(found)):
         results = [call(x) for call in calls.values()]
-        times = interleaved({name: lambda call=call: call(x) for name, call in calls.items()}, rounds)
+        times = interleaved({name: partial(call, x) for name, call in calls.items()}, rounds)
         exact = model.double()(x.double())
         model.float()
     (library,) = [unit.library for unit in units]
