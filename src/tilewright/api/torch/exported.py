@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -25,9 +26,10 @@ from tilewright.api.kernel import Kernel, Lowered
 from tilewright.errors import InvalidModel, TilewrightError, UnsupportedOperation
 from tilewright.frontend.torch.extents import conditions
 from tilewright.frontend.torch.program import Given, Program, Recording
+from tilewright.frontend.torch.registry import lowerings
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.expressions.extents import dimensions_of
-from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
 from tilewright.runtime import calibration
@@ -85,14 +87,25 @@ def write(
 
 
 def exported_program(program: object) -> ExportedProgram:
-    """An exported program in ATen's operators, none of them decomposed. Raises `InvalidModel`."""
+    """An exported program in ATen's operators, of which those that are composed of others and have no lowering are decomposed.
+
+    Raises `InvalidModel`.
+    """
     if isinstance(program, str | os.PathLike):
         program = _read(os.fspath(program))
     if not isinstance(program, ExportedProgram):
         hint = "use torch.export.export(model, args), or the file that torch.export.save wrote"
         raise InvalidModel(f"a {type(program).__name__} is no exported program", where=WHERE, hint=hint)
     with warnings.catch_warnings(action="ignore", category=FutureWarning):  # torch's own
-        return program.run_decompositions({})
+        return program.run_decompositions(_decompositions())
+
+
+@cache
+def _decompositions() -> dict[Any, Any]:
+    """Of operators that every backend of torch gets decomposed, unless a program was exported."""
+    known, table = lowerings(), torch.export.default_decompositions()
+    composed = torch._C.DispatchKey.CompositeImplicitAutograd
+    return {op: table[op] for op in table if str(op) not in known and op.has_kernel_for_dispatch_key(composed)}
 
 
 def _read(path: str) -> ExportedProgram:
@@ -110,7 +123,7 @@ def lowered(exported: ExportedProgram, options: Options) -> Lowered:
     _check_pure(exported)
     _check_conditions(exported)
     program = _recorded(exported)
-    call, binder, order = _call(exported, program.graph)
+    call, binder, order = _call(exported, program)
     _check_order(program.graph, order)
     graph = replace(program.graph, inputs=order)
     return Lowered(TracedCall(graph, call, _result(exported, program)), options, binder)
@@ -173,27 +186,27 @@ def _state(exported: ExportedProgram) -> dict[str, torch.Tensor]:
     return {spec.arg.name: held[spec.target].detach() for spec in exported.graph_signature.input_specs if spec.kind in kinds}
 
 
-def _call(exported: ExportedProgram, graph: Graph) -> tuple[pytree.Node, Binder, tuple[str, ...]]:
+def _call(exported: ExportedProgram, program: Program) -> tuple[pytree.Node, Binder, tuple[str, ...]]:
     """The structure of a call, its parameters, and the graph's inputs in the order of a call's arrays."""
     user = [spec for spec in exported.graph_signature.input_specs if spec.kind is InputKind.USER_INPUT]
-    leaves = [_leaf(spec.arg, graph) for spec in user]
+    inputs = {name: program.graph.tensor(own) for name, own in zip(program.inputs, program.graph.inputs, strict=True)}
+    leaves = [_leaf(spec.arg, inputs) for spec in user]
     args, options = torch_trees.tree_unflatten(leaves, exported.call_spec.in_spec)
     signature = _signature(exported, len(args), list(options))
     given = {**dict(zip(signature.parameters, args, strict=False)), **options}
     binder = Binder(signature, [name for name, value in given.items() if isinstance(value, int | float)])
     call = binder.flatten(args, options)
     order = tuple(leaf.name for leaf in call.leaves if isinstance(leaf, TensorSpec))
-    if sorted(order) != sorted(graph.inputs) or len(order) != len(call.leaves):
+    if sorted(order) != sorted(program.graph.inputs) or len(order) != len(call.leaves):
         why = "arguments are tensors in tuples, lists and dicts, and numbers outside of these"
         raise UnsupportedOperation("the program takes other arguments than a kernel can", where=WHERE, why=why)
     return call.structure, binder, order
 
 
-def _leaf(argument: Any, graph: Graph) -> Any:
+def _leaf(argument: Any, inputs: Mapping[str, Tensor]) -> Any:
     """A stand-in for a tensor, or the value of what is none: then it is a part of the call's structure."""
-    if getattr(argument, "name", None) in graph.inputs:
-        tensor = graph.tensor(argument.name)
-        return TensorSpec(tensor.shape, tensor.dtype, argument.name)
+    if (tensor := inputs.get(getattr(argument, "name", ""))) is not None:
+        return TensorSpec(tensor.shape, tensor.dtype, tensor.name)
     return getattr(argument, "value", None)
 
 
