@@ -1,4 +1,10 @@
-"""Try the programs of a range of seeds; of each that fails, print the smallest that fails in the same way."""
+"""Random programs of PyTorch, as Python text, under torch.compile with the backend "tilewright", against eager mode.
+
+`values` are tensors of all types, values and layouts, `program` a module with its calls and the changes between these, `growing`
+how it gets another line, `pointwise`, `views`, `writes`, `rows`, `layers` and `positions` which lines there are, `rounding` how
+far other roundings move results, `judging` compares, `shrinking` finds the smallest program that fails.
+`python -m tests.support.random.torch 0 100` tries a hundred, and prints of each that fails the smallest that fails so, too.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import logging
 import warnings
 
 import torch
+
 from tests.support.random.torch.judging import outcome
 from tests.support.random.torch.shrinking import shrunk
 from tests.support.random.torch.styles import MOST_LINES, program

@@ -13,14 +13,15 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch._subclasses import FakeTensorMode
+from torch.utils import _pytree
+
 from tests.support.random.torch.program import NAMES, Called, Program
 from tests.support.random.torch.rounding import Noisy
 from tests.support.sweeps import EQUAL, INTERNAL, SKIPPED, WRONG, Outcome
 from tilewright.api.torch import counting
 from tilewright.frontend.torch.program import BUG
 from tilewright.torch import backend
-from torch._subclasses import FakeTensorMode
-from torch.utils import _pytree
 
 TWINS = 6
 SPREADS = 16.0
