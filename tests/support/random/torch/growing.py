@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
 import torch
+
 from tests.support.random.torch.program import NAMES, Called, Line
 from tests.support.random.torch.rounding import Checked, Undefined
 from tests.support.random.torch.values import FLOATS, INTEGERS, Given

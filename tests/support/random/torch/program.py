@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from tests.support.random.torch.values import Given
 from torch import nn
+
+from tests.support.random.torch.values import Given
 
 NAMES: dict[str, Any] = {"torch": torch, "nn": nn, "F": nn.functional, "inf": float("inf"), "nan": float("nan")}
 
