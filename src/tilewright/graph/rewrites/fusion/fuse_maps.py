@@ -22,6 +22,7 @@ from tilewright.graph.rewrites.constants.constant_part import StoredParts
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, in_floats, inlined_as_read, is_as_read
 from tilewright.graph.rewrites.rebuild import with_joined, with_operators
+from tilewright.graph.shapes import Shape
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 from tilewright.records import record
 
@@ -195,7 +196,7 @@ class FinishWeightedSums(Rewrite):
         def finished(operator: Operator, access: Access, producer: Operator) -> Operator | None:
             is_sum = operator.is_map() and is_weighted_sum(producer) and not _adds_channels(producer)
             is_sum = is_sum and is_as_read(producer, operator, graph.by_name)
-            return _finished(producer, operator, access) if is_sum else None
+            return _finished(producer, operator, access, graph.tensor(access.tensor).shape) if is_sum else None
 
         return with_joined(graph, finished)
 
@@ -222,7 +223,8 @@ class FinishNorms(Rewrite):
         def finished(operator: Operator, access: Access, producer: Operator) -> Operator | None:
             if not producer.is_norm() or not all(_is_plain_float(one, graph) for one in (operator, producer)):
                 return None
-            whole = _finished(producer, operator, access) if operator.is_map() else None
+            shape = graph.tensor(access.tensor).shape
+            whole = _finished(producer, operator, access, shape) if operator.is_map() else None
             return whole if whole is not None and len(whole.scalars()) <= MOST_NODES else None
 
         return with_joined(graph, finished)
@@ -235,10 +237,14 @@ def _is_plain_float(operator: Operator, graph: Graph) -> bool:
     return is_float and not tensors[-1].needs_exact
 
 
-def _finished(sums: Operator, reader: Operator, access: Access) -> Operator | None:
-    """The sums with the map that reads them in their finish; None where it is none of their points, or writes other columns."""
+def _finished(sums: Operator, reader: Operator, access: Access, shape: Shape) -> Operator | None:
+    """The sums, of a shape, with the map that reads them in their finish; None where it is none of their points, or a part of
+    them, or writes other columns."""
     positions = _positions(sums, reader, access)
-    if positions is None or reader.computed_axes() or any(read.guard or read.lookups for read in reader.reads):
+    is_part = any(
+        index.is_axis() and reader.axis(str(index)).extent != extent for index, extent in zip(access.indices, shape, strict=True)
+    )
+    if positions is None or is_part or reader.computed_axes() or any(read.guard or read.lookups for read in reader.reads):
         return None
     number = reader.reads.index(access)
     others = [read.mapped(lambda index: index.substitute(positions)) for read in reader.reads]
