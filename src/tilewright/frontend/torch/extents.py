@@ -160,8 +160,6 @@ def _dimension(symbol: Any, environment: Any) -> Extent:
         return _stand_ins.get()[str(symbol)]
     _guard(symbol, environment)
     bounds = environment.var_to_range[symbol]
-    if bounds.lower < 0:
-        raise UnsupportedOperation(f"an integer {symbol}", why="it may be negative, and extents are not")
     low = max(int(bounds.lower), 0) if bounds.lower.is_Integer else 0
     high = min(int(bounds.upper), LARGEST) if bounds.upper.is_Integer else LARGEST
     if low == high:
