@@ -58,7 +58,7 @@ class Growing:
         try:
             with Checked():
                 exec(statement, NAMES, self.values)
-        except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, Undefined, OverflowError) as problem:
+        except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, Undefined, ArithmeticError) as problem:
             self._begin()
             raise Unfit(str(problem)) from problem
         if not is_fit():

@@ -17,7 +17,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils import _pytree
 
 from tests.support.random.torch.program import NAMES, Called, Program
-from tests.support.random.torch.rounding import Noisy
+from tests.support.random.torch.rounding import Checked, Noisy
 from tests.support.sweeps import EQUAL, INTERNAL, SKIPPED, WRONG, Outcome
 from tilewright.api.torch import counting
 from tilewright.frontend.torch.program import BUG
@@ -92,7 +92,7 @@ def _twins(program: Program, number: int) -> list[Ran]:
     for place, call in enumerate(program.calls[: number + 1]):
         made = []
         for seed, module in enumerate(modules):
-            with Noisy(100 * place + seed):
+            with Checked(), Noisy(100 * place + seed):
                 made.append(_ran(program, call, module, module))
     return made
 

@@ -39,6 +39,7 @@ COMPOSED = (
 """Parts of names of operators that round on the way unless all operands have few digits."""
 LARGEST = 1e4
 """Of operands of attention and convolutions."""
+SIGNS = frozenset(("copysign", "signbit", "copysign_"))
 PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "mv", "dot"))
 LARGEST_FACTOR = 1e15
 """Of finite operands of products: a scale before a product, or behind it, overflows elsewhere."""
@@ -63,6 +64,8 @@ class Checked(TorchDispatchMode):  # type: ignore[misc]
         operands = [one for one in args if isinstance(one, torch.Tensor) and one.is_floating_point()]
         if "attention" in name or "conv" in name:
             _check_size(operands, LARGEST)
+        if name in SIGNS and operands and bool(operands[-1].isnan().any()):
+            raise Undefined("the sign of a NaN")
         if name in PRODUCTS:
             _check_size([one[one.isfinite()] for one in operands], LARGEST_FACTOR)
         result = function(*args, **(kwargs or {}))
