@@ -44,6 +44,8 @@ PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "mv", "dot"))
 LARGEST_FACTOR = 1e15
 """Of finite operands of products: a scale before a product, or behind it, overflows elsewhere."""
 CONVERSIONS = frozenset(("_to_copy", "copy_"))
+CANCELLING = frozenset(("gelu", "gelu_"))
+"""x times one plus a number near -1: wrong by units of x, however small the result."""
 
 
 class Undefined(Exception):
@@ -129,6 +131,8 @@ class Noisy(TorchDispatchMode):  # type: ignore[misc]
             for number, (one, other) in enumerate(zip(results, exact, strict=True)):
                 moved = None if noisy is None else _pytree.tree_leaves(noisy)[number]
                 self._move(one, other, moved, is_rounded)
+        if name in CANCELLING:
+            result.add_(self._moved(args[0]) - args[0])
         return result
 
     def _moved(self, x: torch.Tensor) -> torch.Tensor:
