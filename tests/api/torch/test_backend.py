@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
+from tests.support.torch.threads import in_threads  # noqa: E402
 from tilewright.api.torch import counting  # noqa: E402
 from tilewright.errors import TilewrightError  # noqa: E402
 from tilewright.torch import backend  # noqa: E402
@@ -117,15 +117,11 @@ def test_four_threads_get_the_same_bits() -> None:
     run = compiled(model)
     expected = run(x)
 
-    def work() -> None:
+    def work(number: int) -> None:
         with torch.no_grad():
             results.extend(torch.equal(run(x), expected) for _ in range(20))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert results == [True] * 80
 
 

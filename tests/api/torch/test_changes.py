@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 import tilewright.torch  # noqa: E402
+from tests.support.torch.threads import in_threads  # noqa: E402
 from tilewright.api.building import Options  # noqa: E402
 from tilewright.api.torch import weights  # noqa: E402
 
@@ -353,11 +354,7 @@ def test_four_threads_while_weights_change() -> None:
 
     change()
     call(torch.ones(3, WIDTH))
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert wrong == []
     assert torch.equal(call(torch.ones(3, WIDTH)), model(torch.ones(3, WIDTH)))
 

@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.support.torch.threads import in_threads  # noqa: E402
 from tilewright.api import torch_internals as internals  # noqa: E402
 from tilewright.api.torch import weights as module  # noqa: E402
 from tilewright.api.torch.weights import FrozenWeights  # noqa: E402
@@ -305,11 +306,7 @@ def test_four_threads_and_weights_that_change() -> None:
                 if not begin <= float(result[0, 0]) <= number[0] or (result != result[0, 0]).any():
                     wrong.append((begin, result))
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert wrong == []
     assert graph.packings_of(layer) <= 1
 
