@@ -12,6 +12,7 @@ import torch
 from torch.fx import Graph, Node
 
 from tilewright.api import torch_internals as internals
+from tilewright.api.torch.memory import Borrow, borrowed_like
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.torch.extents import dimension_named, extent_of
 from tilewright.frontend.torch.program import Computed, Given, ProgramResult
@@ -47,6 +48,8 @@ class Generated:
 
     allocate: Allocate
     """In the order of the graph's outputs."""
+    borrow: tuple[Borrow, ...]
+    """What makes arrays of these."""
     arrange: Arrange | None
     """None where outputs are what kernels wrote."""
 
@@ -66,7 +69,9 @@ def generated(outputs: Outputs, results: Sequence[ProgramResult], graph_outputs:
     Raises `UnsupportedOperation` for layouts that no call could compute.
     """
     by_number = {r.number: node for node, r in zip(outputs.owners, results, strict=True) if isinstance(r, Computed)}
-    layouts = [_Layout.of(by_number[number].meta["val"], outputs.dimensions) for number in range(graph_outputs)]
+    examples = [by_number[number].meta["val"] for number in range(graph_outputs)]
+    layouts = [_Layout.of(example, outputs.dimensions) for example in examples]
+    borrow = tuple(map(borrowed_like, examples))
     values = [*outputs.values]
     made = []
     for node, result in zip(outputs.owners, results, strict=True):
@@ -77,9 +82,9 @@ def generated(outputs: Outputs, results: Sequence[ProgramResult], graph_outputs:
     allocate = _function("given", f"return [{', '.join(layout.memory() for layout in layouts)}]", values)
     is_plain = made == [f"written[{n}]" for n in range(len(outputs.texts))] and outputs.texts == _numbered(len(made))
     if is_plain:
-        return Generated(allocate, None)
+        return Generated(allocate, borrow, None)
     body = f"made = [{', '.join(made)}]\n    return [{', '.join(outputs.texts)}]"
-    return Generated(allocate, _function("given, written", body, values))
+    return Generated(allocate, borrow, _function("given, written", body, values))
 
 
 def _numbered(count: int) -> tuple[str, ...]:
@@ -96,11 +101,12 @@ def _held(result: Given, values: list[Any]) -> str:
 
 def _function(parameters: str, body: str, values: Sequence[Any]) -> Any:
     """A function of our own text: extents, places and layouts, nothing that a user wrote."""
-    names: dict[str, Any] = {"empty": torch.empty_strided, "types": _TYPES, "values": tuple(values)}
+    names: dict[str, Any] = {"empty": torch.empty_strided, "cpu": _CPU, "types": _TYPES, "values": tuple(values)}
     exec(f"def generated({parameters}):\n    {body}\n", names)
     return names["generated"]
 
 
+_CPU = torch.device("cpu")
 _TYPES = tuple(dtype for dtype in vars(torch).values() if isinstance(dtype, torch.dtype))
 
 
@@ -121,7 +127,7 @@ class _Layout:
 
     def memory(self) -> str:
         """New memory of this layout."""
-        return f"empty({self.shape}, {self.strides}, dtype=types[{_TYPES.index(self.dtype)}], device='cpu')"
+        return f"empty({self.shape}, {self.strides}, dtype=types[{_TYPES.index(self.dtype)}], device=cpu)"
 
     def view(self, base: str, before: str = "") -> str:
         """The view of a base that has this layout."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -18,6 +19,8 @@ from tilewright.dtypes import dtype_named
 from tilewright.frontend.torch.element_types import NAMES
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Borrow: TypeAlias = Callable[[torch.Tensor], Array]
+"""Makes an array of a tensor."""
 _KINDS = {dtype: np.dtype(np.uint16) if dtype is torch.bfloat16 else np.dtype(name) for dtype, name in NAMES.items()}
 """By element type, as what NumPy sees its bits; it has no bfloat16 of its own."""
 
@@ -36,11 +39,34 @@ def borrowed(tensor: torch.Tensor) -> Array:
     >>> borrowed(weight.T).tolist()
     [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
     """
-    shape, dtype = tensor.shape, tensor.dtype
     if not tensor.is_contiguous():
         return _in_steps(tensor)
-    array: Array = np.ndarray(shape, _KINDS[dtype], _bytes_at(tensor.nbytes)(tensor.data_ptr()))
-    return array.view(ml_dtypes.bfloat16) if dtype is torch.bfloat16 else array
+    return _dense(tensor.shape, tensor.dtype)(tensor.data_ptr())
+
+
+@lru_cache(maxsize=1024)
+def _dense(shape: torch.Size, dtype: torch.dtype) -> Callable[[int], Array]:
+    """Makes an array of the elements at an address, which lie side by side."""
+    extents, kind = tuple(shape), _KINDS[dtype]
+    bytes_at = _bytes_at(prod(extents) * kind.itemsize)
+    if dtype is torch.bfloat16:
+        return lambda address: np.ndarray(extents, kind, bytes_at(address)).view(ml_dtypes.bfloat16)
+    return lambda address: np.ndarray(extents, kind, bytes_at(address))
+
+
+def borrowed_like(example: torch.Tensor) -> Borrow:
+    """`borrowed`, for tensors of the layout of an example, which may be one of torch's compiler: quicker where that is known
+    and dense.
+
+    >>> tensor = torch.ones(2, 3)  # which is held as long as the array
+    >>> borrowed_like(torch.zeros(2, 3))(tensor).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+    shape = example.shape
+    if not all(isinstance(extent, int) for extent in (*shape, *example.stride())) or not example.is_contiguous():
+        return borrowed
+    dense = _dense(shape, example.dtype)
+    return lambda tensor: dense(tensor.data_ptr())
 
 
 def _in_steps(tensor: torch.Tensor) -> Array:

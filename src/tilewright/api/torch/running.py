@@ -59,14 +59,14 @@ class Running:
     """
 
     _boxed_call = True
-    __slots__ = ("_allocate", "_arrange", "_constants", "_loaded", "_on", "_reads", "_threads")
+    __slots__ = ("_allocate", "_arrange", "_borrow", "_constants", "_loaded", "_on", "_reads", "_threads")
 
     def __init__(self, loaded: Loaded, threads: int | None, reads: Reads, call: Generated) -> None:
         """`threads` of None follows torch."""
         self._loaded: Any = loaded[0]
         self._constants = loaded[1]
         self._threads, self._reads = threads, reads
-        self._allocate, self._arrange = call.allocate, call.arrange
+        self._allocate, self._borrow, self._arrange = call.allocate, call.borrow, call.arrange
         self._on: dict[int, Callable[..., None]] = {}
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
@@ -76,7 +76,7 @@ class Running:
         inputs, written = self._reads.arrays(given), self._allocate(given)
         threads = self._threads or torch.get_num_threads()
         run = self._on.get(threads) or self._with(threads)
-        run((*inputs, *self._constants), [borrowed(tensor) for tensor in written])
+        run((*inputs, *self._constants), [borrow(tensor) for borrow, tensor in zip(self._borrow, written, strict=True)])
         return written if self._arrange is None else self._arrange(given, written)
 
     @property
