@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -55,6 +56,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out what only `.ci/run` runs, whose imports take seconds, where tests marked `ci` are left out."""
     return True if config.option.markexpr == ALONE and samples.is_only_in_ci(collection_path) else None
+
+
+@pytest.fixture(autouse=True)
+def _numbers_of_torch() -> None:
+    """Those that tests draw from torch are the same in every run."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -31,7 +31,8 @@ def is_equal(function, *inputs, others=()):
     return True
 
 
-LONG, SHORT = torch.randn(7, 4), torch.randn(5, 4)
+SEEDED = torch.Generator().manual_seed(0)
+LONG, SHORT = torch.randn(7, 4, generator=SEEDED), torch.randn(5, 4, generator=SEEDED)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,8 @@ def test_a_cache_of_keys_grows_by_one():
 )
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
 def test_elements_are_those_of_eager(function, dtype):
-    assert is_equal(function, (LONG * 9).round().to(dtype))
+    whole = (LONG * 9).round() + 0.0  # without -0, whose sign sums do not promise
+    assert is_equal(function, whole.to(dtype))
 
 
 @pytest.mark.parametrize(
